@@ -1,0 +1,3 @@
+module furlong
+
+go 1.26
