@@ -1,0 +1,168 @@
+package kernels
+
+import "furlong/tensor"
+
+// A Backend runs every kernel on one kind of device. Several goroutines may call one Backend at the same
+// time on different tensors. Families keep it readable; one interface makes a missing kernel a compile error.
+type Backend interface {
+	Name() string // "ref", "cpu"
+
+	// Prepare derives from w's values the layout that products read, and stores it in w.Layout. It must be called
+	// after w is loaded, and again after every change of its values: then it rebuilds in the memory it has.
+	// It is a pure function of the values, safe to run twice. A product whose weight was never prepared panics.
+	Prepare(w *tensor.Tensor)
+
+	Linear
+	Norm
+	Attention
+	Compress
+	Hyper
+	MoE
+	Head
+}
+
+// A View is a pool of rows and, for each query, the rows it reads, in position order: query t reads
+// pool rows Rows[Lo[t]:Hi[t]]. Queries of one sequence share one run of Rows, so a View of
+// a long sequence stays linear in its length.
+type View struct {
+	Pool   *tensor.Tensor // [R, D]
+	Rows   []int32
+	Lo, Hi []int32 // [T]
+}
+
+// At returns the pool rows that query t reads.
+func (v View) At(t int) []int32 { return v.Rows[v.Lo[t]:v.Hi[t]] }
+
+// Linear holds products of activations and weights. Weights are F32 or BF16, activations
+// F32; BF16 weights are widened exactly, so they give the bits of the same values in F32.
+type Linear interface {
+	// Linear sets y = x·wᵀ for G independent blocks: y [T, G*N], x [T, G*K], w [G*N, K]: block g of y reads block g of x and
+	// rows g*N up to (g+1)*N of w. groups is 1 for an ordinary product.
+	Linear(y, x, w *tensor.Tensor, groups int)
+	// LinearBackward adds dy·w to dx (each element's chain over ascending n starts from zero and is added once) and dyᵀ·x to dw
+	// (each chain starts from dw and goes over ascending t).
+	LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int)
+
+	// ExpertLinear sets rows off[e] up to off[e+1] of y = x·w[e]ᵀ: y [R, N], x [R, K], w [E, N, K], off [E+1]. Rows of one
+	// expert are in token order.
+	ExpertLinear(y, x, w *tensor.Tensor, off []int32)
+	// ExpertLinearBackward is LinearBackward for each expert's rows.
+	ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []int32)
+
+	// Add sets y = a + b, elementwise; y may be a or b.
+	Add(y, a, b *tensor.Tensor)
+}
+
+// Norm holds the root-mean-square norm.
+type Norm interface {
+	// RMSNorm sets y = w * x*rho with rho = (mean(x*x)+eps)^(-1/2) for each run of dim elements. w [dim] is F32, or nil for
+	// none. y may be x.
+	RMSNorm(y, x, w *tensor.Tensor, dim int, eps float64)
+	// RMSNormBackward adds to dx and dw (chain over ascending rows).
+	RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps float64)
+}
+
+// Attention holds rotation and attention over views. There is one key-value head: a pool row is both key and value.
+type Attention interface {
+	// Angles sets cos and sin [T, P] of pos[t]*freq[p], P = len(freq). The product is taken in the tensors' own format.
+	Angles(cos, sin *tensor.Tensor, pos []int32, freq []float32)
+	// RoPE copies x to y and turns the pairs (2p, 2p+1) of the last 2P channels of every run of dim by the row's angles, backwards if
+	// inverse. x and y are [T, heads*dim]; y may be x.
+	RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool)
+	// RoPEBackward adds the gradient: dy turned the other way.
+	RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse bool)
+
+	// Attend sets o = softmax over the rows of all views and the sink of q·row/sqrt(D), times rows; the sink has no
+	// row. q and o are [T, H*D], sink [H], lse [T, H] the log of the softmax's sum. Views are visited in the order
+	// given, rows in view order: dots by 8 lanes, the maximum over rows and sink, then Z by one
+	// chain over rows in order with the sink's term last, then the values by one chain over rows, times 1/Z.
+	Attend(o, lse, q, sink *tensor.Tensor, heads int, views ...View)
+	// AttendBackward adds to dq, dsink and, for each view, to dpool (nil entries are skipped). A pool row's gradient is
+	// one chain over the queries that read it, ascending, heads inside.
+	AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, q, sink *tensor.Tensor, heads int, views ...View)
+
+	// IndexTopK returns, for each query, the k rows of keys with the largest sum over heads of w[t,h]*relu(q[t,h]·row), as a view over the
+	// same pool whose rows stay in position order. On equal scores the earlier row wins. w [T, H] is taken times
+	// heads^(-1/2)*Di^(-1/2). With k rows or fewer in sight all are kept.
+	IndexTopK(q, w *tensor.Tensor, heads int, keys View, k int) View
+}
+
+// Compress holds gated pooling of windows.
+type Compress interface {
+	// Pool sets y[c] [C, D] to the pooled rows of window c. A raw row is [value | gate]. Plain (overlap false): 2D wide, window c pools own.At(c),
+	// at most m rows; slot s adds bias[s] (bias [m, D]) to the gate. Overlapping: value and gate are 2D wide each, half a
+	// and half b; window c pools half a of prev.At(c) (none for the first window), then half b of own.At(c), bias [m, 2D]
+	// likewise. Each channel has its own softmax over slots: maximum, then one chain of exp over slots in order, then
+	// one chain of exp*value, times 1/sum.
+	Pool(y, bias *tensor.Tensor, overlap bool, prev, own View)
+	// PoolBackward adds to draw (the gradient of the views' pool) and dbias (chain over ascending windows).
+	PoolBackward(draw, dbias, dy, bias *tensor.Tensor, overlap bool, prev, own View)
+}
+
+// HyperParams are the constants of the hyper-connection maps.
+type HyperParams struct {
+	Iters   int     // Sinkhorn rounds
+	Eps     float64 // added to pre, to the softmax, and to each denominator
+	NormEps float64 // of the root mean square over all streams
+}
+
+// Hyper holds the hyper-connections (mHC) around each sub-layer. Streams x are [T, S, D]; maps are F32.
+type Hyper interface {
+	// HyperMap makes the maps of a site from z = x·fnᵀ, x [T, S*D] flat, z [T, S*(2+S)]: with u = z*rho of the row,
+	// pre = sigmoid(u*scale[0]+base)+eps [T, S], post = 2*sigmoid(u*scale[1]+base) [T, S], comb [T, S, S] = Sinkhorn of softmax over the
+	// second index + eps: one column step, then iters-1 times row step and column step; a step multiplies by 1/(sum+eps).
+	// For the last collapse post and comb are nil, z is [T, S] and scale [1].
+	HyperMap(pre, post, comb, z, x, base, scale *tensor.Tensor, p HyperParams)
+	// HyperMapBackward adds to dz, dx (by way of rho), dbase and dscale; it recomputes the map.
+	HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z, x, base, scale *tensor.Tensor, p HyperParams)
+
+	// Collapse sets y[t] = sum over j of pre[t,j]*x[t,j]. y [T, D].
+	Collapse(y, x, pre *tensor.Tensor)
+	CollapseBackward(dx, dpre, dy, x, pre *tensor.Tensor)
+	// Expand sets y[t,k] = post[t,k]*o[t] + sum over j of comb[t,j,k]*x[t,j]: the first index of comb is the source.
+	// The chain is post's product, then j ascending. y [T, S, D], o [T, D].
+	Expand(y, x, o, post, comb *tensor.Tensor)
+	ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *tensor.Tensor)
+}
+
+// MoE holds routing and the experts' elementwise part. A token has k slots; slot j of token t is number t*k+j.
+type MoE interface {
+	// TopExperts sets choice [T*k] to the k experts with the largest sqrt(softplus(logit))+bias, largest first; on equal
+	// values the smaller expert. logits [T, E], bias [E] or nil.
+	TopExperts(choice []int32, logits, bias *tensor.Tensor, k int)
+	// RouteWeights sets w [T, k] = factor * s/(sum of s over the slots + 1e-20), s = sqrt(softplus(logit)) at the chosen experts; two slots may
+	// name one expert.
+	RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64)
+	RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choice []int32, factor float64)
+
+	// Dispatch sets y[rows[t*k+j]] = x[t]. y [T*k, D].
+	Dispatch(y, x *tensor.Tensor, rows []int32, k int)
+	// Combine adds to y[t] the sum over j ascending of x[rows[t*k+j]] (chain of adds from zero, then one add). It is also Dispatch's backward.
+	Combine(y, x *tensor.Tensor, rows []int32, k int)
+	// DispatchAdd adds x[t] to y[rows[t*k+j]]: Combine's backward.
+	DispatchAdd(y, x *tensor.Tensor, rows []int32, k int)
+
+	// SwiGLU sets y = silu(min(gate, limit)) * clamp(up, -limit, limit) * w for gu = [gate | up]: [R, 2F] to [R, F]. w [R] scales rows
+	// (nil for 1); limit <= 0 clamps nothing.
+	SwiGLU(y, gu, w *tensor.Tensor, limit float64)
+	// SwiGLUBackward adds to dgu and dw. A clamp passes the gradient inside and at its bound.
+	SwiGLUBackward(dgu, dw, dy, gu, w *tensor.Tensor, limit float64)
+}
+
+// Head holds the two ends of the model.
+type Head interface {
+	// Embed sets y[t, s] = table[ids[t]] for every stream. y [T, S, D], table [V, D] F32 or BF16.
+	Embed(y, table *tensor.Tensor, ids []int32)
+	// EmbedBackward adds to dtable; a row's chain goes over ascending t, streams summed first.
+	EmbedBackward(dtable, dy *tensor.Tensor, ids []int32)
+	// Gather sets y[r] = x[rows[r]].
+	Gather(y, x *tensor.Tensor, rows []int32)
+	// GatherBackward adds dy[r] to dx[rows[r]], r ascending.
+	GatherBackward(dx, dy *tensor.Tensor, rows []int32)
+
+	// LogProb sets lp[r] = log-softmax(logits[r]*scale[r])[next[r]], entropy[r] (nil if not wanted) of that distribution and lse[r] the
+	// log of its sum. logits [R, V]; scale is the inverse temperature.
+	LogProb(lp, entropy, lse, logits *tensor.Tensor, next []int32, scale []float32)
+	// LogProbBackward overwrites dlogits [R, V] (it may be logits) with dlp*(onehot-p)*scale - dentropy*p*(log p + entropy)*scale; dentropy may be nil.
+	LogProbBackward(dlogits, dlp, dentropy, entropy, lse, logits *tensor.Tensor, next []int32, scale []float32)
+}
