@@ -1,0 +1,77 @@
+package rl
+
+import (
+	"context"
+	"errors"
+	"iter"
+
+	"furlong/tensor"
+)
+
+// What callers branch on.
+var (
+	ErrPaused  = errors.New("engine is paused")
+	ErrAborted = errors.New("request was aborted")
+)
+
+// Weights is one version of a policy. It may be read once.
+type Weights interface {
+	Version() Version
+	// Tensors yields every tensor that affects an output, buffers and tables included, under its Hugging Face name.
+	// A tensor is valid until the next one is asked for.
+	Tensors(ctx context.Context) iter.Seq2[Named, error]
+}
+
+// Named is a tensor and its name.
+type Named struct {
+	Name  string
+	Value *tensor.Tensor
+}
+
+// A RolloutEngine draws samples. Generate may be called from several goroutines at once. For an update the loop calls Pause, Update,
+// Resume in this order; requests in flight stay and go on under the new version.
+type RolloutEngine interface {
+	// Generate yields the samples in the order in which they finish. It ends when all have, or after the first error.
+	Generate(ctx context.Context, reqs []Request) iter.Seq2[*Sample, error]
+	Pause(ctx context.Context) error
+	// Update takes up new weights with all state derived from them, or keeps the old ones and says why.
+	Update(ctx context.Context, w Weights) error
+	Resume(ctx context.Context) error
+	Version() Version // 0 before the first Update
+}
+
+// A TrainEngine holds the actor. Its methods are called by one goroutine at a time.
+type TrainEngine interface {
+	// Score fills TrainLogProbs and Entropy of every sample under the current weights, at the samples' own temperature.
+	Score(ctx context.Context, s []*Sample) error
+	// Step takes one optimizer step. A step that must not be taken (a gradient that is not finite) leaves the weights and says so in Stats.
+	Step(ctx context.Context, b *Batch) (Stats, error)
+	// Publish returns the current weights under version v.
+	Publish(v Version) Weights
+	Save(ctx context.Context, dir string) error
+	Load(ctx context.Context, dir string) error
+}
+
+// A Batch is what one optimizer step trains on: whole groups, advantages filled in.
+type Batch struct {
+	Samples []*Sample
+	Cycle   int
+}
+
+// Stats are the figures of one step by metric name (train/loss, train/grad_norm, ...).
+type Stats map[string]float64
+
+// A Rewarder judges samples. It may be called from several goroutines at once. It fills Reward, Verdict and Why; an error means the
+// grader itself broke, and the sample becomes Invalid.
+type Rewarder interface {
+	Reward(ctx context.Context, s *Sample) error
+}
+
+// A PromptSource hands out prompts in an order that depends on its settings alone.
+type PromptSource interface {
+	// Next returns the next n prompts.
+	Next(n int) ([]*Prompt, error)
+	// State returns what Restore needs to go on at this place.
+	State() ([]byte, error)
+	Restore(state []byte) error
+}

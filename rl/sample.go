@@ -1,0 +1,113 @@
+package rl
+
+// A Stop says why a response ended.
+type Stop uint8
+
+// The reasons, as SGLang names them: stop, length, abort.
+const (
+	Unfinished Stop = iota
+	StopToken       // a stop id was sampled; it is the response's last token
+	StopLength      // the token limit was reached: the response is truncated
+	StopAbort       // somebody asked for it to end
+)
+
+var stopNames = [...]string{"unfinished", "stop", "length", "abort"}
+
+// String returns the wire name.
+func (s Stop) String() string { return stopNames[s] }
+
+// A Verdict is what a grader found. Invalid is not wrong: the grader could not judge, and the sample must not train.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Ungraded Verdict = iota
+	Right
+	Wrong
+	Invalid
+)
+
+var verdictNames = [...]string{"ungraded", "right", "wrong", "invalid"}
+
+// String returns the verdict's name.
+func (v Verdict) String() string { return verdictNames[v] }
+
+// A Prompt is one problem, tokenised.
+type Prompt struct {
+	ID     string  // stable over runs: names the problem, not its place
+	Group  int64   // counts prompts handed out in this run, over epochs
+	Text   string  // as the tokenizer saw it
+	Tokens []int32 // begins with BOS where the template has one
+	Label  string  // the gold answer
+	Set    string  // data set name
+}
+
+// Sampling says how to draw tokens. The zero value is not usable; start from DefaultSampling.
+type Sampling struct {
+	Temperature float64 // 0 takes the likeliest token; its logprobs are then those of temperature 1
+	TopP        float64 // 1 keeps all
+	TopK        int     // 0 keeps all
+	MinP        float64 // 0 keeps all; else tokens at least MinP times as likely as the likeliest
+	MaxTokens   int     // longest response
+	StopIDs     []int32 // a sampled one ends the response and belongs to it
+	Seed        uint64  // the draw of token i depends on (Seed, i) alone
+}
+
+// DefaultSampling samples the plain distribution.
+func DefaultSampling() Sampling { return Sampling{Temperature: 1, TopP: 1, MaxTokens: 1024} }
+
+// InvTemperature returns what logits are multiplied with before the softmax: 1/T, and 1 for T = 0.
+func (s Sampling) InvTemperature() float32 {
+	if s.Temperature <= 0 {
+		return 1
+	}
+	return float32(1 / s.Temperature)
+}
+
+// A Request asks for one sample.
+type Request struct {
+	ID       int64 // unique among requests in flight
+	Prompt   *Prompt
+	Index    int // place among the samples of the prompt
+	Sampling Sampling
+}
+
+// A Sample is one response to a prompt.
+type Sample struct {
+	Request  int64
+	Prompt   *Prompt
+	Index    int
+	Sampling Sampling
+
+	Response      []int32
+	LogProbs      []float32 // of each token under the distribution after temperature, before truncation
+	TruncLogProbs []float32 // under the distribution that was sampled, after top-k, top-p and min-p; nil when those are off
+	Versions      []Span    // the policies that chose the tokens, in order; counts sum to len(Response)
+	Stop          Stop
+	Text          string // the response decoded, for graders and people
+	CachedTokens  int    // prompt tokens whose state came from a prefix hit
+
+	Reward  float64
+	Verdict Verdict
+	Why     string // what the grader saw, in words
+
+	TrainLogProbs []float32 // of the same tokens, by the trainer before its step
+	Entropy       []float32 // nats, by the trainer
+	Advantage     float64
+}
+
+// Tokens returns prompt and response, end to end.
+func (s *Sample) Tokens() []int32 {
+	return append(append(make([]int32, 0, len(s.Prompt.Tokens)+len(s.Response)), s.Prompt.Tokens...), s.Response...)
+}
+
+// Oldest returns the oldest version among the response's tokens, 0 for an empty one.
+func (s *Sample) Oldest() Version {
+	var v Version
+	for i, sp := range s.Versions {
+		if i == 0 || sp.Version.Count() < v.Count() {
+			v = sp.Version
+		}
+	}
+	return v
+}
