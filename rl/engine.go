@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-
-	"furlong/tensor"
 )
 
 // What callers branch on.
@@ -19,13 +17,15 @@ type Weights interface {
 	Version() Version
 	// Tensors yields every tensor that affects an output, buffers and tables included, under its Hugging Face name.
 	// A tensor is valid until the next one is asked for.
-	Tensors(ctx context.Context) iter.Seq2[Named, error]
+	Tensors(ctx context.Context) iter.Seq2[Tensor, error]
 }
 
-// Named is a tensor and its name.
-type Named struct {
+// A Tensor is a weight on its way: little-endian bytes, row-major, that say what they are.
+type Tensor struct {
 	Name  string
-	Value *tensor.Tensor
+	Type  string // as safetensors spells it: F32, BF16, I32
+	Shape []int
+	Data  []byte
 }
 
 // A RolloutEngine draws samples. Generate may be called from several goroutines at once. For an update the loop calls Pause, Update,
