@@ -51,6 +51,12 @@ type Linear interface {
 
 	// Add sets y = a + b, elementwise; y may be a or b.
 	Add(y, a, b *tensor.Tensor)
+	// Copy sets y = x, elementwise.
+	Copy(y, x *tensor.Tensor)
+	// Join sets each row of y to [a | b]: a [T, A], b [T, B], y [T, A+B].
+	Join(y, a, b *tensor.Tensor)
+	// JoinBackward adds the two parts of dy to da and db.
+	JoinBackward(da, db, dy *tensor.Tensor)
 }
 
 // Norm holds the root-mean-square norm.

@@ -1,0 +1,50 @@
+package ops
+
+import "furlong/tensor"
+
+// RoPE returns x with the last channels of every run of dim turned by r, backwards if inverse: [T, H*dim] to the same.
+func RoPE(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.Tensor {
+	y := c.New(x.Shape...)
+	c.K.RoPE(y, x, r.Cos, r.Sin, dim, inverse)
+	if c.tape != nil {
+		c.record("rope", func() { c.K.RoPEBackward(c.Grad(x), c.Grad(y), r.Cos, r.Sin, dim, inverse) })
+	}
+	return y
+}
+
+// Attend returns the attention of q [T, H*D] over the rows of all views and the sink [H]: [T, H*D].
+func Attend(c *Ctx, q *tensor.Tensor, sink *tensor.Param, heads int, views ...View) *tensor.Tensor {
+	o, lse := c.New(q.Shape...), c.New(q.Rows(), heads)
+	c.K.Attend(o, lse, q, sink.Value, heads, views...)
+	if c.tape != nil {
+		c.record("attend", func() {
+			dpool := make([]*tensor.Tensor, len(views))
+			for i, v := range views {
+				dpool[i] = c.Grad(v.Pool)
+			}
+			c.K.AttendBackward(c.Grad(q), paramGrad(sink), dpool, c.Grad(o), o, lse, q, sink.Value, heads, views...)
+		})
+	}
+	return o
+}
+
+// IndexTopK returns keys cut to the k rows each query scores highest. The choice has no gradient.
+func IndexTopK(c *Ctx, q, w *tensor.Tensor, heads int, keys View, k int) View {
+	return c.K.IndexTopK(q, w, heads, keys, k)
+}
+
+// Pool returns one pooled row for each window of own: [C, D]. For overlapping windows prev holds each window's predecessor.
+func Pool(c *Ctx, bias *tensor.Param, overlap bool, prev, own View) *tensor.Tensor {
+	d := own.Pool.Dim() / 2
+	if overlap {
+		d /= 2
+	}
+	y := c.New(len(own.Lo), d)
+	c.K.Pool(y, bias.Value, overlap, prev, own)
+	if c.tape != nil {
+		c.record("pool", func() {
+			c.K.PoolBackward(c.Grad(own.Pool), paramGrad(bias), c.Grad(y), bias.Value, overlap, prev, own)
+		})
+	}
+	return y
+}

@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"furlong/dtype"
+	"furlong/kernels"
+	"furlong/tensor"
+)
+
+// A View is a pool of rows and the rows that each query reads.
+type View = kernels.View
+
+// Ctx is what a forward pass needs besides its inputs. One goroutine uses it.
+type Ctx struct {
+	K    kernels.Backend
+	Mem  *tensor.Arena
+	Type dtype.Type // of activations: F32, or F64 under the float64 reference
+
+	// Watch, if set, sees named intermediate results as they are made: a tensor, or a discrete choice.
+	Watch func(name string, t *tensor.Tensor, choice []int32)
+
+	tape *tape
+}
+
+// A tape is the list of backward steps of one pass, and the gradients it has met.
+type tape struct {
+	steps []step
+	grads map[*tensor.Tensor]*tensor.Tensor
+	views map[*tensor.Tensor]*tensor.Tensor // a view's gradient is a view of its source's
+}
+
+type step struct {
+	name string
+	run  func()
+}
+
+// NewCtx returns a context without a tape.
+func NewCtx(k kernels.Backend, mem *tensor.Arena, t dtype.Type) *Ctx {
+	return &Ctx{K: k, Mem: mem, Type: t}
+}
+
+// Taped returns a context like c whose ops are recorded for Backward.
+func (c *Ctx) Taped() *Ctx {
+	d := *c
+	d.tape = &tape{grads: map[*tensor.Tensor]*tensor.Tensor{}, views: map[*tensor.Tensor]*tensor.Tensor{}}
+	return &d
+}
+
+// Untaped returns a context like c that records nothing: for what has no gradient, such as the indexer.
+func (c *Ctx) Untaped() *Ctx {
+	d := *c
+	d.tape = nil
+	return &d
+}
+
+// New returns an activation tensor of undefined content.
+func (c *Ctx) New(shape ...int) *tensor.Tensor { return c.Mem.New(c.Type, shape...) }
+
+// Zeros returns an activation tensor of zeros.
+func (c *Ctx) Zeros(shape ...int) *tensor.Tensor { return c.Mem.Zeros(c.Type, shape...) }
+
+// watch reports an intermediate result to whoever watches.
+func (c *Ctx) watch(name string, t *tensor.Tensor, choice []int32) {
+	if c.Watch != nil {
+		c.Watch(name, t, choice)
+	}
+}
+
+// See reports a tensor under a name, if anybody watches.
+func (c *Ctx) See(name string, t *tensor.Tensor) { c.watch(name, t, nil) }
+
+// SeeChoice reports a discrete choice under a name, if anybody watches.
+func (c *Ctx) SeeChoice(name string, choice []int32) { c.watch(name, nil, choice) }
+
+func (c *Ctx) record(name string, run func()) {
+	c.tape.steps = append(c.tape.steps, step{name, run})
+}
+
+// Grad returns the gradient of an activation, zero when nothing has added to it yet. c must have a tape.
+func (c *Ctx) Grad(t *tensor.Tensor) *tensor.Tensor {
+	if g, ok := c.tape.grads[t]; ok {
+		return g
+	}
+	var g *tensor.Tensor
+	if of, ok := c.tape.views[t]; ok {
+		g = c.Grad(of).View(t.Shape...)
+	} else {
+		g = c.Zeros(t.Shape...)
+	}
+	c.tape.grads[t] = g
+	return g
+}
+
+// paramGrad returns the gradient that a weight accumulates into, nil for a frozen one.
+func paramGrad(p *tensor.Param) *tensor.Tensor {
+	if p == nil || p.Frozen {
+		return nil
+	}
+	return p.Grad
+}
+
+func value(p *tensor.Param) *tensor.Tensor {
+	if p == nil {
+		return nil
+	}
+	return p.Value
+}
+
+// Backward adds dy to the gradient of y and runs the tape backwards. Afterwards Grad of each input, and each
+// trained Param's Grad, hold what the pass contributes.
+func (c *Ctx) Backward(y, dy *tensor.Tensor) {
+	g := c.Grad(y)
+	c.K.Add(g, g, dy)
+	c.Unwind()
+}
+
+// Unwind runs the tape backwards from the gradients that are already there: for a pass with several outputs.
+func (c *Ctx) Unwind() {
+	for i := len(c.tape.steps) - 1; i >= 0; i-- {
+		c.tape.steps[i].run()
+	}
+	c.tape.steps = c.tape.steps[:0]
+}
+
+// Reshape returns x with another shape, over the same memory and the same gradient.
+func Reshape(c *Ctx, x *tensor.Tensor, shape ...int) *tensor.Tensor {
+	y := x.View(shape...)
+	if c.tape != nil {
+		c.tape.views[y] = x
+	}
+	return y
+}
+
+// Recompute returns f(x) and forgets everything else f computed; the backward pass runs f again. f must be a
+// pure function of x and of weights: given the same x it must make the same choices.
+func Recompute(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if c.tape == nil {
+		return f(c, x)
+	}
+	y := forget(c, x, f)
+	c.record("recompute", func() {
+		dx, dy := c.Grad(x), c.Grad(y)
+		m := c.Mem.Mark()
+		defer c.Mem.Release(m)
+		again := c.Taped()
+		again.Watch = nil
+		again.tape.grads[x] = dx
+		again.Backward(f(again, x), dy)
+	})
+	return y
+}
+
+// forget runs f without a tape and keeps nothing but its result, which must have x's shape.
+func forget(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	y := c.New(x.Shape...)
+	m := c.Mem.Mark()
+	defer c.Mem.Release(m)
+	c.K.Copy(y, f(c.Untaped(), x))
+	return y
+}
