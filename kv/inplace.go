@@ -1,0 +1,44 @@
+package kv
+
+import (
+	"fmt"
+
+	"furlong/ops"
+	"furlong/tensor"
+)
+
+// InPlace is the store of one layer for a pass over whole sequences: the pool of a stream is the very tensor that was put, so
+// gradients flow into it. The zero value is ready; a second Put of a stream (a recomputed layer) replaces the first.
+type InPlace struct {
+	pools [numStreams]placed
+}
+
+// placed is a stream's rows and the row of each sequence's position 0.
+type placed struct {
+	rows *tensor.Tensor
+	base map[int32]int32
+}
+
+// Put keeps rows as the stream's pool.
+func (s *InPlace) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
+	p := placed{rows, map[int32]int32{}}
+	at.Runs(func(seq int32, lo, _ int) {
+		if at.Pos[lo] != 0 {
+			panic(fmt.Sprintf("kv: in place: sequence %d starts at position %d of %v, want 0", seq, at.Pos[lo], st))
+		}
+		p.base[seq] = int32(lo)
+	})
+	s.pools[st] = p
+}
+
+// See returns the rows of the stream that each token of in reads.
+func (s *InPlace) See(in *ops.Tokens, st Stream, r Reach) ops.View {
+	p := s.pools[st]
+	return see(in, p.rows, r, func(rows []int32, seq, lo, hi int32) []int32 {
+		base := p.base[seq]
+		for i := lo; i < hi; i++ {
+			rows = append(rows, base+i)
+		}
+		return rows
+	})
+}

@@ -1,0 +1,99 @@
+package kv
+
+import (
+	"furlong/ops"
+	"furlong/tensor"
+)
+
+// A Stream is one kind of row that a layer keeps.
+type Stream uint8
+
+// The streams of a layer.
+const (
+	Window     Stream = iota // key-value rows of single tokens
+	Raw                      // what the compressor pools: values and gates of single tokens
+	Compressed               // one key-value row for each closed window
+	IndexRaw                 // what the indexer's compressor pools
+	Index                    // one indexer key for each closed window
+	numStreams
+)
+
+var streamNames = [numStreams]string{"window", "raw", "compressed", "index_raw", "index"}
+
+// String returns the stream's name.
+func (s Stream) String() string { return streamNames[s] }
+
+// A Spec says what a layer keeps in one stream.
+type Spec struct {
+	Stream Stream
+	Width  int // elements of a row
+	Rate   int // tokens that one row stands for
+	Reach  int // rows, the newest included, that later tokens can still read; 0 for all
+}
+
+// A Reach says which positions of a stream a token reads: lo up to, not including, hi.
+type Reach struct {
+	kind reachKind
+	n    int32
+}
+
+type reachKind uint8
+
+const (
+	sliding reachKind = iota
+	span
+	spanBefore
+	before
+)
+
+// Sliding reaches the last n positions, the token's own included.
+func Sliding(n int) Reach { return Reach{sliding, int32(n)} }
+
+// Span reaches the m tokens of the window whose number is the position.
+func Span(m int) Reach { return Reach{span, int32(m)} }
+
+// SpanBefore reaches the m tokens of the window before; window 0 reaches none.
+func SpanBefore(m int) Reach { return Reach{spanBefore, int32(m)} }
+
+// Before reaches every window of m tokens that has closed at the token or earlier.
+func Before(m int) Reach { return Reach{before, int32(m)} }
+
+// Of returns the positions that a token at p reads.
+func (r Reach) Of(p int32) (lo, hi int32) {
+	switch r.kind {
+	case sliding:
+		return max(0, p-r.n+1), p + 1
+	case span:
+		return p * r.n, (p + 1) * r.n
+	case spanBefore:
+		return max(0, (p-1)*r.n), p * r.n
+	}
+	return 0, (p + 1) / r.n
+}
+
+// A Store keeps the attention state of one layer during a pass.
+type Store interface {
+	// Put stores one row of a stream for each token (or window) of at.
+	Put(at *ops.Tokens, s Stream, rows *tensor.Tensor)
+	// See says which rows of a stream each token of in reads.
+	See(in *ops.Tokens, s Stream, r Reach) ops.View
+}
+
+// A rowsOf appends to rows where positions lo up to hi of a sequence's stream lie in the pool.
+type rowsOf func(rows []int32, seq, lo, hi int32) []int32
+
+// see builds a view: each run of tokens of one sequence shares one run of rows, from the lowest to the highest position any of them reads.
+func see(in *ops.Tokens, pool *tensor.Tensor, r Reach, at rowsOf) ops.View {
+	v := ops.View{Pool: pool, Lo: make([]int32, in.Len()), Hi: make([]int32, in.Len())}
+	in.Runs(func(seq int32, a, b int) {
+		first, _ := r.Of(in.Pos[a])
+		_, last := r.Of(in.Pos[b-1])
+		base := int32(len(v.Rows)) - first
+		v.Rows = at(v.Rows, seq, first, max(first, last))
+		for t := a; t < b; t++ {
+			lo, hi := r.Of(in.Pos[t])
+			v.Lo[t], v.Hi[t] = base+lo, base+hi
+		}
+	})
+	return v
+}
