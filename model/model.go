@@ -27,7 +27,7 @@ type Model interface {
 // Prepare derives every weight's layout for a backend: after loading, after a step, after an update.
 func Prepare(c *ops.Ctx, m Model) {
 	for _, p := range m.Params() {
-		if p.Value.Type.String()[0] != 'I' {
+		if p.Product {
 			c.K.Prepare(p.Value)
 		}
 	}

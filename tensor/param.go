@@ -6,6 +6,7 @@ type Param struct {
 	Value *Tensor // what forward passes read
 	Grad  *Tensor // F32 (F64 under the F64 reference), the shape of Value; nil when nothing trains it
 
-	Frozen bool // never trained: routing tables, correction biases, the indexer; a Grad is never made for it
-	Decay  bool // weight decay applies (matrices, but not hyper-connection maps or position biases)
+	Product bool // read by matrix products: kernels.Backend.Prepare derives its layout
+	Frozen  bool // never trained: routing tables, correction biases, the indexer; a Grad is never made for it
+	Decay   bool // weight decay applies (matrices, but not hyper-connection maps or position biases)
 }
