@@ -12,7 +12,7 @@ const (
 	F32
 	BF16
 	E4M3 // 1-4-3, bias 7, no infinities: "F8_E4M3" of a checkpoint
-	E2M1 // two codes a byte, the even element in the low four bits
+	E2M1 // two codes a byte, the even element in the low four bits: "F4" of a checkpoint, or bytes typed I8
 	E8M0 // a power of two: "F8_E8M0" of a checkpoint
 	I64
 	I32
@@ -27,7 +27,7 @@ var types = [...]struct {
 	name string
 	bits int
 }{
-	Invalid: {"invalid", 0}, F64: {"F64", 64}, F32: {"F32", 32}, BF16: {"BF16", 16}, E4M3: {"F8_E4M3", 8}, E2M1: {"F4_E2M1", 4},
+	Invalid: {"invalid", 0}, F64: {"F64", 64}, F32: {"F32", 32}, BF16: {"BF16", 16}, E4M3: {"F8_E4M3", 8}, E2M1: {"F4", 4},
 	E8M0: {"F8_E8M0", 8}, I64: {"I64", 64}, I32: {"I32", 32}, I16: {"I16", 16}, I8: {"I8", 8}, U8: {"U8", 8}, Bool: {"BOOL", 8}, F16: {"F16", 16},
 }
 
