@@ -1,0 +1,66 @@
+package dsv4
+
+import (
+	"furlong/kv"
+	"furlong/ops"
+	"furlong/tensor"
+)
+
+// attention is one layer's attention. H heads of K channels read one row a key: it is key and value alike.
+type attention struct {
+	cfg  *Config
+	kind AttentionKind
+	freq []float32 // of everything in the layer
+
+	qA, qNorm, qB *tensor.Param // [Q, D], [Q], [H*K, Q]
+	kv, kvNorm    *tensor.Param // [K, D], [K]
+	oA, oB        *tensor.Param // [G*R, H*K/G], [D, G*R]
+	sinks         *tensor.Param // [H]
+
+	comp  *compressor // nil in W layers
+	index *indexer    // C4 layers only
+}
+
+// streams says what the layer keeps, and how far back later tokens read it.
+func (a *attention) streams() []kv.Spec {
+	s := []kv.Spec{{Stream: kv.Window, Width: a.cfg.HeadDim, Rate: 1, Reach: a.cfg.Window}}
+	if a.comp != nil {
+		s = append(s, a.comp.streams()...)
+	}
+	if a.index != nil {
+		s = append(s, a.index.comp.streams()...)
+	}
+	return s
+}
+
+func (a *attention) forward(c *ops.Ctx, in *ops.Tokens, st kv.Store, x *tensor.Tensor) *tensor.Tensor {
+	k, eps := a.cfg.HeadDim, a.cfg.NormEps
+	turn := in.Rotation(c, a.freq, 1)
+	c.See("attn_in", x)
+
+	latent := ops.RMSNorm(c, ops.Linear(c, x, a.qA), a.qNorm, eps) // [T, Q]
+	q := ops.HeadNorm(c, ops.Linear(c, latent, a.qB), k, eps)      // [T, H*K]
+	q = ops.RoPE(c, q, turn, k, false)                             //
+	row := ops.RMSNorm(c, ops.Linear(c, x, a.kv), a.kvNorm, eps)   // [T, K]
+	st.Put(in, kv.Window, ops.RoPE(c, row, turn, k, false))        //
+	views := []ops.View{st.See(in, kv.Window, kv.Sliding(a.cfg.Window))}
+	if a.comp != nil {
+		a.comp.close(c, in, st, x)
+		views = append(views, a.far(c, in, st, x, latent))
+	}
+
+	o := ops.Attend(c, q, a.sinks, a.cfg.Heads, views...)                  // [T, H*K]
+	o = ops.RoPE(c, o, turn, k, true)                                      // values carry rotation: turn it back
+	y := ops.Linear(c, ops.GroupedLinear(c, o, a.oA, a.cfg.OGroups), a.oB) // [T, D]
+	c.See("attn_out", y)
+	return y
+}
+
+// far returns the compressed entries that each token reads: all closed windows, or the indexer's choice of them.
+func (a *attention) far(c *ops.Ctx, in *ops.Tokens, st kv.Store, x, latent *tensor.Tensor) ops.View {
+	entries := st.See(in, kv.Compressed, kv.Before(a.comp.rate))
+	if a.index == nil {
+		return entries
+	}
+	return a.index.choose(c, in, st, x, latent, entries)
+}

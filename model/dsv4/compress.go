@@ -1,0 +1,89 @@
+package dsv4
+
+import (
+	"furlong/kv"
+	"furlong/ops"
+	"furlong/tensor"
+)
+
+// A compressor makes one entry of each closed window of rate tokens: gated pooling, norm, rotation at the window's first
+// position. With overlap a token projects to two halves, and an entry pools half a of the window before and half b of its own.
+type compressor struct {
+	rate, dim int
+	overlap   bool
+	eps       float64
+	freq      []float32
+	raw, out  kv.Stream
+
+	value, gate *tensor.Param // [K or 2K, D]
+	bias        *tensor.Param // [rate, K or 2K]
+	norm        *tensor.Param // [K]
+}
+
+func (p *compressor) streams() []kv.Spec {
+	width, reach := 2*p.dim, p.rate
+	if p.overlap {
+		width, reach = 2*width, 2*p.rate
+	}
+	return []kv.Spec{
+		{Stream: p.raw, Width: width, Rate: 1, Reach: reach},
+		{Stream: p.out, Width: p.dim, Rate: p.rate},
+	}
+}
+
+// close puts the tokens' raw rows, and an entry for each window that in completes.
+func (p *compressor) close(c *ops.Ctx, in *ops.Tokens, st kv.Store, x *tensor.Tensor) {
+	st.Put(in, p.raw, ops.Join(c, ops.Linear(c, x, p.value), ops.Linear(c, x, p.gate)))
+
+	closed := in.Closed(int32(p.rate))
+	var before ops.View
+	own := st.See(closed, p.raw, kv.Span(p.rate))
+	if p.overlap {
+		before = st.See(closed, p.raw, kv.SpanBefore(p.rate))
+	}
+	pooled := ops.Pool(c, p.bias, p.overlap, before, own) // [M, K]
+	entry := ops.RoPE(c, ops.RMSNorm(c, pooled, p.norm, p.eps), closed.Rotation(c, p.freq, int32(p.rate)), p.dim, false)
+	c.See(p.out.String(), entry)
+	st.Put(closed, p.out, entry)
+}
+
+// An indexer chooses the compressed entries that a token attends to. Only the choice leaves it, so nothing in it has a
+// gradient; it is frozen.
+type indexer struct {
+	cfg         *Config
+	freq        []float32
+	comp        compressor
+	qB, weights *tensor.Param // [Hi*Ki, Q], [Hi, D]
+}
+
+func (n *indexer) choose(c *ops.Ctx, in *ops.Tokens, st kv.Store, x, latent *tensor.Tensor, entries ops.View) ops.View {
+	u := c.Untaped()
+	n.comp.close(u, in, st, x)
+	q := ops.RoPE(u, ops.Linear(u, latent, n.qB), in.Rotation(u, n.freq, 1), n.cfg.IndexDim, false) // [T, Hi*Ki]
+	w := ops.Linear(u, x, n.weights)                                                                // [T, Hi]
+	keys := st.See(in, kv.Index, kv.Before(n.comp.rate))
+	best := ops.IndexTopK(u, q, w, n.cfg.IndexHeads, keys, n.cfg.IndexTopK)
+	if c.Watch != nil {
+		c.SeeChoice("index_topk", entryNumbers(best, keys, n.cfg.IndexTopK))
+	}
+	// Index and Compressed rows of one window lie at the same place of their pools.
+	best.Pool = entries.Pool
+	return best
+}
+
+// entryNumbers returns the windows chosen by each token, ascending, then -1: [T*k].
+func entryNumbers(best, keys ops.View, k int) []int32 {
+	out := make([]int32, 0, len(best.Lo)*k)
+	for t := range best.Lo {
+		all, chosen := keys.At(t), best.At(t)
+		for w, r := range all {
+			if len(chosen) > 0 && chosen[0] == r {
+				out, chosen = append(out, int32(w)), chosen[1:]
+			}
+		}
+		for len(out) < (t+1)*k {
+			out = append(out, -1)
+		}
+	}
+	return out
+}
