@@ -91,7 +91,8 @@ type Sample struct {
 	Verdict Verdict
 	Why     string // what the grader saw, in words
 
-	TrainLogProbs []float32 // of the same tokens, by the trainer before its step
+	TrainLogProbs []float32 // of the same tokens, by the trainer before the cycle's first step
+	RefLogProbs   []float32 // of the same tokens, by the frozen reference; nil without one
 	Entropy       []float32 // nats, by the trainer
 	Advantage     float64
 }

@@ -1,0 +1,61 @@
+package loss
+
+import "math"
+
+// Advantages returns the group-relative advantages of rewards, the rewards of one prompt's judged samples: their
+// difference to the mean, over their (unbiased) standard deviation + 1e-6 unless c says otherwise. A group without spread has
+// advantages 0.
+func (c Config) Advantages(rewards []float64) []float64 {
+	a := make([]float64, len(rewards))
+	if c.NoNormalize {
+		copy(a, rewards)
+		return a
+	}
+	mean := 0.0
+	for _, r := range rewards {
+		mean += r
+	}
+	mean /= float64(len(rewards))
+	ss := 0.0
+	for i, r := range rewards {
+		a[i] = r - mean
+		ss += a[i] * a[i]
+	}
+	if c.NoStd || len(rewards) < 2 || ss == 0 {
+		return a
+	}
+	std := math.Sqrt(ss/float64(len(rewards)-1)) + 1e-6
+	for i := range a {
+		a[i] /= std
+	}
+	return a
+}
+
+// Weights returns what each token of sample i counts in the loss, for samples of the given lengths. Empty samples count nothing; maxLen
+// is the longest response allowed, for seq-mean-token-sum-norm.
+func (c Config) Weights(lengths []int, maxLen int) []float64 {
+	samples, tokens := 0, 0
+	for _, n := range lengths {
+		if n > 0 {
+			samples++
+			tokens += n
+		}
+	}
+	w := make([]float64, len(lengths))
+	for i, n := range lengths {
+		if n == 0 {
+			continue
+		}
+		switch c.agg() {
+		case TokenMean:
+			w[i] = 1 / float64(tokens)
+		case SeqSum:
+			w[i] = 1 / float64(samples)
+		case SeqSumNorm:
+			w[i] = 1 / (float64(samples) * float64(maxLen))
+		default:
+			w[i] = 1 / (float64(samples) * float64(n))
+		}
+	}
+	return w
+}

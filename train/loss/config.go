@@ -1,0 +1,94 @@
+package loss
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Config says which loss is trained.
+type Config struct {
+	Type string `flag:"loss-type" help:"policy_loss, or sft_loss (maximum likelihood of the responses)"`
+
+	Estimator   string  `flag:"advantage-estimator" help:"grpo: a sample's reward against its group"`
+	NoStd       bool    `flag:"disable-grpo-std-normalization" help:"do not divide a group's advantages by their standard deviation"`
+	NoNormalize bool    `flag:"disable-rewards-normalization" help:"use raw rewards as advantages"`
+	EpsClip     float64 `flag:"eps-clip" help:"how far the ratio may fall below 1 before its gradient stops"`
+	EpsClipHigh float64 `flag:"eps-clip-high" help:"how far the ratio may rise above 1 before its gradient stops"`
+	EpsClipC    float64 `flag:"eps-clip-c" help:"dual clip: bound of the loss for negative advantages, above 1; 0 is off"`
+	Entropy     float64 `flag:"entropy-coef" help:"reward for entropy, per nat"`
+
+	UseKL    bool    `flag:"use-kl-loss" help:"measure the KL against the reference policy, and add it to the loss times --kl-loss-coef"`
+	KLCoef   float64 `flag:"kl-loss-coef" help:"weight of the KL in the loss"`
+	KLType   string  `flag:"kl-loss-type" help:"estimator: k1, k2, k3, low_var_kl"`
+	Unbiased bool    `flag:"use-unbiased-kl" help:"weigh the KL by the ratio of new to old policy"`
+
+	UseTIS  bool    `flag:"use-tis" help:"weigh each token by the trainer's probability over the rollout engine's, capped"`
+	TISClip float64 `flag:"tis-clip" help:"upper cap of that weight"`
+	TISLow  float64 `flag:"tis-clip-low" help:"lower cap of that weight"`
+
+	Agg      string `flag:"loss-agg" help:"traj-mean, token-mean, seq-mean-token-sum, seq-mean-token-mean, seq-mean-token-sum-norm"`
+	PerToken bool   `flag:"calculate-per-token-loss" help:"same as --loss-agg token-mean"`
+}
+
+// Default returns GRPO with the asymmetric clip and the importance cap.
+func Default() Config {
+	return Config{
+		Type: "policy_loss", Estimator: "grpo", EpsClip: 0.2, EpsClipHigh: 0.28, KLType: "low_var_kl",
+		UseTIS: true, TISClip: 2, Agg: TrajMean,
+	}
+}
+
+// The ways to weigh tokens.
+const (
+	TrajMean    = "traj-mean"               // mean over samples of the mean over tokens
+	TokenMean   = "token-mean"              // mean over all tokens of the batch
+	SeqSum      = "seq-mean-token-sum"      // mean over samples of the sum over tokens
+	SeqMean     = "seq-mean-token-mean"     // as traj-mean
+	SeqSumNorm  = "seq-mean-token-sum-norm" // as seq-mean-token-sum, over the longest response allowed
+	klTypes     = "k1 k2 k3 low_var_kl"
+	aggregators = TrajMean + " " + TokenMean + " " + SeqSum + " " + SeqMean + " " + SeqSumNorm
+)
+
+// Validate reports everything that is wrong with c, in the words of the flags.
+func (c Config) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	oneOf := func(flag, got, allowed string) {
+		if !slices.Contains(strings.Fields(allowed), got) {
+			bad("--%s is %q, want one of: %s", flag, got, allowed)
+		}
+	}
+	oneOf("loss-type", c.Type, "policy_loss sft_loss")
+	oneOf("advantage-estimator", c.Estimator, "grpo")
+	oneOf("kl-loss-type", c.KLType, klTypes)
+	oneOf("loss-agg", c.Agg, aggregators)
+	if c.EpsClip < 0 || c.EpsClip >= 1 {
+		bad("--eps-clip is %v, want from 0 up to, not including, 1", c.EpsClip)
+	}
+	if c.EpsClipHigh < 0 {
+		bad("--eps-clip-high is %v, want 0 or more", c.EpsClipHigh)
+	}
+	if c.EpsClipC != 0 && c.EpsClipC <= 1 {
+		bad("--eps-clip-c is %v, want 0 (off) or more than 1", c.EpsClipC)
+	}
+	if c.KLCoef != 0 && !c.UseKL {
+		bad("--kl-loss-coef is %v without --use-kl-loss: set both or neither", c.KLCoef)
+	}
+	if c.TISLow < 0 || c.TISClip < c.TISLow {
+		bad("--tis-clip-low %v and --tis-clip %v: want 0 <= low <= high", c.TISLow, c.TISClip)
+	}
+	if c.PerToken && c.Agg != TokenMean && c.Agg != TrajMean {
+		bad("--calculate-per-token-loss contradicts --loss-agg %s", c.Agg)
+	}
+	return errors.Join(errs...)
+}
+
+// agg returns the aggregation asked for, by either flag.
+func (c Config) agg() string {
+	if c.PerToken {
+		return TokenMean
+	}
+	return c.Agg
+}
