@@ -1,0 +1,35 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"furlong/train/loss"
+	"furlong/train/optim"
+)
+
+// Config is what the training engine can be told. The zero value is not usable; start from Default.
+type Config struct {
+	MaxTokens  int  `flag:"max-tokens-per-gpu" help:"tokens of a micro-batch; a longer sequence gets one of its own"`
+	Recompute  bool `flag:"recompute" help:"keep only each layer's input and compute the rest again for the gradient: less memory, a third more work"`
+	FreezeGate bool `flag:"moe-router-freeze-gate" help:"do not train the routers"`
+	MaxLength  int  `flag:"-"` // longest response allowed; seq-mean-token-sum-norm divides by it
+	Planned    int  `flag:"-"` // steps that the run will take, for schedules without an end of their own
+
+	Loss  loss.Config
+	Optim optim.Config
+}
+
+// Default returns the settings of the reference recipe.
+func Default() Config {
+	return Config{MaxTokens: 2048, FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}
+}
+
+// Validate reports everything that is wrong with c, in the words of the flags.
+func (c Config) Validate() error {
+	var errs []error
+	if c.MaxTokens < 1 {
+		errs = append(errs, fmt.Errorf("--max-tokens-per-gpu is %d, want at least 1", c.MaxTokens))
+	}
+	return errors.Join(append(errs, c.Loss.Validate(), c.Optim.Validate())...)
+}

@@ -1,0 +1,90 @@
+package train
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"furlong/dtype"
+	"furlong/kernels"
+	"furlong/kv"
+	"furlong/model"
+	"furlong/ops"
+	"furlong/tensor"
+	"furlong/train/optim"
+)
+
+// Engine holds the actor, and the frozen reference where the loss has a KL term. It implements rl.TrainEngine.
+type Engine struct {
+	cfg   Config
+	actor model.Model
+	ref   model.Model // nil without KL
+	opt   *optim.AdamW
+	k     kernels.Backend
+	mem   tensor.Arena
+	load  expertLoad
+	files Files
+}
+
+// Files is what a checkpoint needs to know besides the numbers.
+type Files struct {
+	ConfigJSON []byte // config.json of the model
+	Layers     int
+	Experts    int
+}
+
+// New returns an engine that trains actor. ref is the frozen reference policy, or nil. Weights must be loaded.
+func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Loss.UseKL && ref == nil {
+		return nil, fmt.Errorf("--use-kl-loss: no reference policy: give --ref-load")
+	}
+	e := &Engine{cfg: cfg, actor: actor, ref: ref, k: k, files: files}
+	for _, p := range actor.Params() {
+		if cfg.FreezeGate && isGate(p.Name) {
+			p.Frozen = true
+		}
+		if !p.Frozen {
+			p.Grad = tensor.New(dtype.F32, p.Value.Shape...)
+		}
+	}
+	e.opt = optim.New(cfg.Optim, actor.Params())
+	e.prepare()
+	if ref != nil {
+		model.Prepare(e.ctx(), ref)
+	}
+	return e, nil
+}
+
+// prepare derives the actor's layouts: after loading, and after every step.
+func (e *Engine) prepare() { model.Prepare(e.ctx(), e.actor) }
+
+func (e *Engine) ctx() *ops.Ctx { return ops.NewCtx(e.k, &e.mem, dtype.F32) }
+
+// Params returns the actor's weights, in order.
+func (e *Engine) Params() []*tensor.Param { return e.actor.Params() }
+
+// Steps returns the number of optimizer steps taken.
+func (e *Engine) Steps() int { return e.opt.Steps() }
+
+// Bytes returns the memory of activations and gradients between passes.
+func (e *Engine) Bytes() int { return e.mem.Bytes() }
+
+// forward returns the logprobs and entropies [R] of a pass's next tokens.
+func (e *Engine) forward(c *ops.Ctx, m model.Model, p pass) (lp, entropy *tensor.Tensor) {
+	stores := make([]kv.InPlace, len(m.Layers()))
+	x := model.Forward(c, m, p.in, func(i int) kv.Store { return &stores[i] }, e.cfg.Recompute)
+	t, s, d := x.Shape[0], x.Shape[1], x.Shape[2]
+	rows := ops.Gather(c, ops.Reshape(c, x, t, s*d), p.rows)
+	h := m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
+	return ops.LogProb(c, h, m.Head(), p.next, p.scale)
+}
+
+// guard turns a panic of the mathematics into an error, and frees the pass's memory.
+func (e *Engine) guard(what string, err *error) {
+	e.mem.Reset()
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("train: %s: %v\n%s", what, r, debug.Stack())
+	}
+}

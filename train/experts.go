@@ -1,0 +1,69 @@
+package train
+
+import (
+	"math"
+
+	"furlong/rl"
+	"furlong/tensor"
+)
+
+// expertLoad counts the tokens of each expert, layer by layer, as forward passes report their choices.
+type expertLoad struct {
+	layers [][]uint32
+	layer  int
+}
+
+func (l *expertLoad) reset() {
+	for _, n := range l.layers {
+		clear(n)
+	}
+	l.layer = 0
+}
+
+// watch listens to a pass: a layer's choice comes before the streams that end it.
+func (l *expertLoad) watch(name string, t *tensor.Tensor, choice []int32) {
+	switch name {
+	case "router_logits":
+		if l.layer == len(l.layers) {
+			l.layers = append(l.layers, make([]uint32, t.Dim()))
+		}
+	case "router_indices":
+		for _, e := range choice {
+			l.layers[l.layer][e]++
+		}
+		l.layer++
+	case "hc_head":
+		l.layer = 0
+	}
+}
+
+// report writes the spread of the load: its coefficient of variation and its largest share of an even load, mean over layers.
+func (l *expertLoad) report(stats rl.Stats) {
+	var cv, peak float64
+	for _, counts := range l.layers {
+		c, p := uneven(counts)
+		cv += c
+		peak += p
+	}
+	if n := float64(len(l.layers)); n > 0 {
+		stats["moe/load_cv"], stats["moe/max_load"] = cv/n, peak/n
+	}
+}
+
+func uneven(counts []uint32) (cv, peak float64) {
+	var sum, sq, top float64
+	for _, n := range counts {
+		sum += float64(n)
+		sq += float64(n) * float64(n)
+		top = max(top, float64(n))
+	}
+	e := float64(len(counts))
+	mean := sum / e
+	if mean == 0 {
+		return 0, 0
+	}
+	return math.Sqrt(max(0, sq/e-mean*mean)) / mean, top / mean
+}
+
+// ExpertLoad returns the tokens that each expert got in the last step: [layer][expert].
+func (e *Engine) ExpertLoad() [][]uint32 { return e.load.layers }

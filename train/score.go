@@ -1,0 +1,62 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"furlong/model"
+	"furlong/rl"
+)
+
+// Score fills TrainLogProbs and Entropy of every sample under the actor, and RefLogProbs where there is a reference.
+func (e *Engine) Score(ctx context.Context, samples []*rl.Sample) error {
+	samples, err := answered(samples)
+	if err != nil {
+		return err
+	}
+	err = e.score(ctx, e.actor, samples, func(s *rl.Sample, lp, ent []float32) {
+		s.TrainLogProbs, s.Entropy = clone(lp), clone(ent)
+	})
+	if err != nil || e.ref == nil {
+		return err
+	}
+	return e.score(ctx, e.ref, samples, func(s *rl.Sample, lp, _ []float32) { s.RefLogProbs = clone(lp) })
+}
+
+func (e *Engine) score(ctx context.Context, m model.Model, samples []*rl.Sample, put func(s *rl.Sample, lp, ent []float32)) error {
+	for i, p := range passes(samples, e.cfg.MaxTokens) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := e.scorePass(m, p, put); err != nil {
+			return fmt.Errorf("micro-batch %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (e *Engine) scorePass(m model.Model, p pass, put func(s *rl.Sample, lp, ent []float32)) (err error) {
+	defer e.guard("score", &err)
+	lp, ent := e.forward(e.ctx(), m, p)
+	p.each(func(s *rl.Sample, lo, hi int) { put(s, lp.F32()[lo:hi], ent.F32()[lo:hi]) })
+	return nil
+}
+
+// answered returns the samples that have a response. A prompt without tokens has nothing to condition on and is refused.
+func answered(samples []*rl.Sample) ([]*rl.Sample, error) {
+	var out []*rl.Sample
+	for _, s := range samples {
+		if len(s.Prompt.Tokens) == 0 {
+			return nil, fmt.Errorf("prompt %s has no tokens, want at least one", s.Prompt.ID)
+		}
+		if s.LogProbs != nil && len(s.LogProbs) != len(s.Response) {
+			return nil, fmt.Errorf("prompt %s, sample %d: %d logprobs for %d response tokens", s.Prompt.ID, s.Index, len(s.LogProbs), len(s.Response))
+		}
+		if len(s.Response) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+func clone(x []float32) []float32 { return append([]float32(nil), x...) }
