@@ -16,10 +16,15 @@ type Ctx struct {
 	Type dtype.Type // of activations: F32, or F64 under the float64 reference
 
 	// Watch, if set, sees named intermediate results as they are made: a tensor, or a discrete choice.
-	Watch func(name string, t *tensor.Tensor, choice []int32)
+	// Recomputation is not shown a second time.
+	Watch Watch
 
-	tape *tape
+	layer int // of the block that runs; -1 outside
+	tape  *tape
 }
+
+// A Watch sees an intermediate result of a layer (-1 outside the blocks): a tensor, or a discrete choice.
+type Watch func(layer int, name string, t *tensor.Tensor, choice []int32)
 
 // A tape is the list of backward steps of one pass, and the gradients it has met.
 type tape struct {
@@ -35,7 +40,7 @@ type step struct {
 
 // NewCtx returns a context without a tape.
 func NewCtx(k kernels.Backend, mem *tensor.Arena, t dtype.Type) *Ctx {
-	return &Ctx{K: k, Mem: mem, Type: t}
+	return &Ctx{K: k, Mem: mem, Type: t, layer: -1}
 }
 
 // Taped returns a context like c whose ops are recorded for Backward.
@@ -58,18 +63,29 @@ func (c *Ctx) New(shape ...int) *tensor.Tensor { return c.Mem.New(c.Type, shape.
 // Zeros returns an activation tensor of zeros.
 func (c *Ctx) Zeros(shape ...int) *tensor.Tensor { return c.Mem.Zeros(c.Type, shape...) }
 
-// watch reports an intermediate result to whoever watches.
-func (c *Ctx) watch(name string, t *tensor.Tensor, choice []int32) {
-	if c.Watch != nil {
-		c.Watch(name, t, choice)
+// InLayer returns a context like c, with the same tape, whose results are reported as layer i's.
+func (c *Ctx) InLayer(i int) *Ctx {
+	if c.Watch == nil {
+		return c
 	}
+	d := *c
+	d.layer = i
+	return &d
 }
 
 // See reports a tensor under a name, if anybody watches.
-func (c *Ctx) See(name string, t *tensor.Tensor) { c.watch(name, t, nil) }
+func (c *Ctx) See(name string, t *tensor.Tensor) {
+	if c.Watch != nil {
+		c.Watch(c.layer, name, t, nil)
+	}
+}
 
 // SeeChoice reports a discrete choice under a name, if anybody watches.
-func (c *Ctx) SeeChoice(name string, choice []int32) { c.watch(name, nil, choice) }
+func (c *Ctx) SeeChoice(name string, choice []int32) {
+	if c.Watch != nil {
+		c.Watch(c.layer, name, nil, choice)
+	}
+}
 
 func (c *Ctx) record(name string, run func()) {
 	c.tape.steps = append(c.tape.steps, step{name, run})

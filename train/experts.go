@@ -8,32 +8,25 @@ import (
 )
 
 // expertLoad counts the tokens of each expert, layer by layer, as forward passes report their choices.
-type expertLoad struct {
-	layers [][]uint32
-	layer  int
-}
+type expertLoad struct{ layers [][]uint32 }
 
 func (l *expertLoad) reset() {
 	for _, n := range l.layers {
 		clear(n)
 	}
-	l.layer = 0
 }
 
-// watch listens to a pass: a layer's choice comes before the streams that end it.
-func (l *expertLoad) watch(name string, t *tensor.Tensor, choice []int32) {
+// watch listens to a pass. A layer shows its router's logits, which say how many experts there are, before its choice.
+func (l *expertLoad) watch(layer int, name string, t *tensor.Tensor, choice []int32) {
 	switch name {
 	case "router_logits":
-		if l.layer == len(l.layers) {
+		for len(l.layers) <= layer {
 			l.layers = append(l.layers, make([]uint32, t.Dim()))
 		}
 	case "router_indices":
 		for _, e := range choice {
-			l.layers[l.layer][e]++
+			l.layers[layer][e]++
 		}
-		l.layer++
-	case "hc_head":
-		l.layer = 0
 	}
 }
 

@@ -57,7 +57,7 @@ func (b *builder) block(i int, l Layer, freq []float32) *block {
 func (b *builder) site(pre, name string) site {
 	s, d := b.m.cfg.Streams, b.m.cfg.Hidden
 	return site{
-		name:  name,
+		post: name + ".post", comb: name + ".comb", collapsed: name + ".collapsed",
 		fn:    b.wideMatrix(pre+name+".fn", s*(2+s), s*d),
 		base:  b.vector(pre+name+".base", s*(2+s)),
 		scale: b.vector(pre+name+".scale", 3),
@@ -103,7 +103,7 @@ func (b *builder) compressor(pre string, rate, dim int, overlap bool, freq []flo
 		n = 2 * dim
 	}
 	return &compressor{
-		rate: rate, dim: dim, overlap: overlap, eps: b.m.cfg.NormEps, freq: freq, raw: raw, out: out,
+		rate: rate, dim: dim, overlap: overlap, eps: b.m.cfg.NormEps, freq: freq, raw: raw, out: out, seen: out.String() + "_kv",
 		value: b.matrix(pre+"kv_proj.weight", n, b.m.cfg.Hidden),
 		gate:  b.matrix(pre+"gate_proj.weight", n, b.m.cfg.Hidden),
 		bias:  b.vector(pre+"position_bias", rate, n),

@@ -14,6 +14,7 @@ type compressor struct {
 	eps       float64
 	freq      []float32
 	raw, out  kv.Stream
+	seen      string // name under which entries are seen
 
 	value, gate *tensor.Param // [K or 2K, D]
 	bias        *tensor.Param // [rate, K or 2K]
@@ -43,7 +44,7 @@ func (p *compressor) close(c *ops.Ctx, in *ops.Tokens, st kv.Store, x *tensor.Te
 	}
 	pooled := ops.Pool(c, p.bias, p.overlap, before, own) // [M, K]
 	entry := ops.RoPE(c, ops.RMSNorm(c, pooled, p.norm, p.eps), closed.Rotation(c, p.freq, int32(p.rate)), p.dim, false)
-	c.See(p.out.String(), entry)
+	c.See(p.seen, entry)
 	st.Put(closed, p.out, entry)
 }
 

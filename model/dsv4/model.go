@@ -80,16 +80,15 @@ func (m *Model) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
 
 // Block runs block i on streams x [T, S, D].
 func (m *Model) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *tensor.Tensor) *tensor.Tensor {
+	c = c.InLayer(i)
 	b, eps := m.blocks[i], m.cfg.NormEps
 
-	maps := b.attnSite.maps(c, x, m.hyper)
-	h := ops.RMSNorm(c, ops.Collapse(c, x, maps.Pre), b.attnNorm, eps) // [T, D]
-	o := b.attn.forward(c, in, st, h)                                  // [T, D]
+	maps, h := b.attnSite.enter(c, x, m.hyper)                         // [T, D]
+	o := b.attn.forward(c, in, st, ops.RMSNorm(c, h, b.attnNorm, eps)) // [T, D]
 	x = ops.Expand(c, x, o, maps)
 
-	maps = b.ffnSite.maps(c, x, m.hyper)
-	h = ops.RMSNorm(c, ops.Collapse(c, x, maps.Pre), b.ffnNorm, eps)
-	o = b.ffn.forward(c, in, h)
+	maps, h = b.ffnSite.enter(c, x, m.hyper)
+	o = b.ffn.forward(c, in, ops.RMSNorm(c, h, b.ffnNorm, eps))
 	x = ops.Expand(c, x, o, maps)
 	c.See("streams", x)
 	return x
