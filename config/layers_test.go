@@ -1,0 +1,182 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+type knobs struct {
+	Steps int      `flag:"num-rollout" help:"cycles"`
+	LR    float64  `flag:"lr" help:"learning rate"`
+	Names []string `flag:"names" help:"names"`
+}
+
+func TestLayersAndOrigins(t *testing.T) {
+	c := knobs{Steps: 1, LR: 1}
+	set := New("train", "").Add("All", &c).Layered("")
+	set.readFile = func(path string) ([]byte, error) {
+		if path != "my.flags" {
+			return nil, errors.New("no such file")
+		}
+		return []byte("# mine\n[eval]\n--unknown-here 3\n[train]\n--lr 2 # twice\n--names\n  'a b' c\n"), nil
+	}
+	if err := set.Parse([]string{"--config", "my.flags", "--num-rollout", "9"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := (knobs{9, 2, []string{"a b", "c"}}); !reflect.DeepEqual(c, want) {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+	var got []string
+	for _, s := range set.Settings() {
+		got = append(got, s.Name+": "+s.Origin)
+	}
+	want := "num-rollout: flag, lr: file my.flags:5, names: file my.flags:6, recipe: default, config: flag, extra-args: default"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("origins are %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
+func TestFileErrorsNameTheLine(t *testing.T) {
+	c := knobs{}
+	set := New("train", "").Add("All", &c).Layered("")
+	set.readFile = func(string) ([]byte, error) {
+		return []byte("--lr two\n--num-rolout 3\nstray\n--config other\n--extra-args '--lr 3 --x'\n--names 'open"), nil
+	}
+	err := set.Parse([]string{"--config", "f"})
+	// "stray" goes with the unknown flag: how many words that takes is not known.
+	want := strings.Join([]string{
+		"file f:2: unknown flag --num-rolout, did you mean --num-rollout?",
+		"file f:6: --names wants a value",
+		"file f: line 6: quote ' is not closed",
+		"file f:4: --config: a file of flags cannot name another",
+		`file f:1: --lr is "two", want a number`,
+		"file f:5 --extra-args: unknown flag --x; --help lists the flags",
+	}, "\n")
+	if got := fmt.Sprint(err); got != want {
+		t.Errorf("errors are\n%s\nwant\n%s", got, want)
+	}
+	if c.LR != 3 {
+		t.Errorf("lr is %v, want 3: extra arguments are read last", c.LR)
+	}
+}
+
+func TestExtraArgsOfALowerLayerYield(t *testing.T) {
+	c := knobs{}
+	set := New("train", "").Add("All", &c).Layered("")
+	set.readFile = func(string) ([]byte, error) { return []byte("--extra-args '--lr 1 --num-rollout 5'"), nil }
+	if err := set.Parse([]string{"--lr", "2", "--config", "f"}); err != nil {
+		t.Fatal(err)
+	}
+	if c.LR != 2 || c.Steps != 5 {
+		t.Errorf("got %+v, want lr 2 and 5 steps", c)
+	}
+	if got, want := set.Settings()[0].Origin, "file f:1 --extra-args"; got != want {
+		t.Errorf("origin is %q, want %q", got, want)
+	}
+	// What was printed stands for the whole, without the file.
+	again := knobs{}
+	if err := New("train", "").Add("All", &again).Layered("").Parse(set.Args()); err != nil || !reflect.DeepEqual(again.LR, c.LR) {
+		t.Errorf("Args %q give %+v (%v), want %+v", set.Args(), again, err, c)
+	}
+}
+
+func TestRecipe(t *testing.T) {
+	c := struct {
+		knobs
+		Steps int `flag:"num-steps-per-rollout" help:"steps"`
+	}{}
+	set := New("train", "").Add("All", &c).Layered("tiny-arithmetic")
+	err := set.Parse(nil)
+	if err == nil || !strings.Contains(err.Error(), "recipe tiny-arithmetic:") {
+		t.Fatalf("error is %v, want it to name the recipe and the line", err)
+	}
+	if c.Steps != 1 || set.Recipe() != "tiny-arithmetic" {
+		t.Errorf("steps are %d from recipe %q, want 1 from tiny-arithmetic", c.Steps, set.Recipe())
+	}
+	set = New("train", "").Add("All", &c).Layered("tiny-arithmetic")
+	if err := set.Parse([]string{"--recipe", "none"}); err != nil || set.Recipe() != "" {
+		t.Errorf("without a recipe: error %v, recipe %q, want none of both", err, set.Recipe())
+	}
+}
+
+func TestRecipesAreWellFormed(t *testing.T) {
+	if len(Recipes()) == 0 {
+		t.Fatal("no recipes")
+	}
+	for _, name := range Recipes() {
+		text, err := Recipe(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"train", "sft", "eval"} {
+			list, err := scan(section(text, command), true)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			seen := map[string]bool{}
+			for i, w := range list {
+				if i == 0 && !isFlag(w.text) {
+					t.Errorf("%s:%d: %q, want a flag", name, w.line, w.text)
+				}
+				if isFlag(w.text) && seen[w.text] {
+					t.Errorf("%s:%d: %s is set twice", name, w.line, w.text)
+				}
+				seen[w.text] = true
+			}
+		}
+	}
+}
+
+func TestNotesAndClaims(t *testing.T) {
+	_, set := newEvery()
+	err := set.Parse(strings.Fields("--idle 1 --idle 2 --held 1.0 --size 1 2 --extra-args --switch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := []Note{{"idle", "2", "flag", "nothing to do", false}, {"held", "1.0", "flag", "there is one", true}}
+	if !reflect.DeepEqual(set.Notes(), notes) {
+		t.Errorf("notes are %+v, want %+v", set.Notes(), notes)
+	}
+	claims := []Claim{{"size", "1 2", "flag"}}
+	if !reflect.DeepEqual(set.Claims(), claims) {
+		t.Errorf("claims are %+v, want %+v", set.Claims(), claims)
+	}
+	for _, tt := range []struct {
+		facts map[string]string
+		want  string
+	}{
+		{map[string]string{"size": "1 2.0"}, "<nil>"},
+		{map[string]string{"size": "1 3"}, "--size is '1 2', the model has '1 3'"},
+		{nil, "--size: this model says nothing about it"},
+	} {
+		if got := fmt.Sprint(Check(claims, tt.facts)); got != tt.want {
+			t.Errorf("Check(%v) = %s, want %s", tt.facts, got, tt.want)
+		}
+	}
+}
+
+func TestSettingsTakePrecedenceOverOptions(t *testing.T) {
+	c := struct {
+		Idle int `flag:"idle" help:"does something"`
+	}{}
+	set := New("test", "").Add("All", &c).Accept([]Option{{Name: "idle", Takes: One, Why: "nothing"}})
+	if err := set.Parse([]string{"--idle", "3"}); err != nil || c.Idle != 3 || len(set.Notes()) != 0 {
+		t.Errorf("idle is %d with notes %v (%v), want 3 and none", c.Idle, set.Notes(), err)
+	}
+}
+
+func TestOptionsTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, o := range Options {
+		if seen[o.Name] {
+			t.Errorf("--%s is in the table twice", o.Name)
+		}
+		seen[o.Name] = true
+		if !isName(o.Name) || o.Why == "" {
+			t.Errorf("row %+v: want a name and a reason", o)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// ErrHelp is returned by [Set.Parse] when --help or -h is among the arguments. Nothing was stored.
+var ErrHelp = errors.New("help was asked for")
+
+// layering holds the flags that say what else to read.
+type layering struct {
+	Recipe    string `flag:"recipe" help:"recipe to start from; none for no recipe"`
+	Config    string `flag:"config" help:"file of flags, read after the recipe and before the command line"`
+	ExtraArgs string `flag:"extra-args" words:"line" help:"more flags, in one word; read last, so they override"`
+
+	defaultRecipe string
+}
+
+// Layered gives the command --recipe, --config and --extra-args. recipe is the one to start from when none is named;
+// "" means none.
+func (s *Set) Layered(recipe string) *Set {
+	s.layers = &layering{Recipe: recipe, defaultRecipe: recipe}
+	s.Add("Where settings come from", s.layers)
+	for _, name := range []string{"recipe", "config", "extra-args"} {
+		s.byName[name].directive = true
+	}
+	return s
+}
+
+// Parse reads all layers into the registered structs, then calls every Validate. It returns everything that is wrong,
+// joined; what could be read is stored even then. With [ErrHelp] nothing is.
+func (s *Set) Parse(args []string) error {
+	s.demandHelp()
+	in := make([]word, len(args))
+	for i, a := range args {
+		in[i] = word{text: a}
+	}
+	line := s.read(source{name: "flag"}, in)
+	if line.help {
+		return ErrHelp
+	}
+	ap := applier{set: s, broken: map[string]bool{}}
+	for _, l := range append(s.lower(&line), &line) {
+		ap.layer(l)
+	}
+	ap.places(line.places)
+	ap.validate()
+	return errors.Join(ap.errs...)
+}
+
+func (s *Set) demandHelp() {
+	for _, n := range s.settings {
+		if n.Help == "" {
+			panic(fmt.Sprintf("config: --%s has no help text", n.Name))
+		}
+	}
+}
+
+// lower returns the layers below the command line: the recipe and the file that it names.
+func (s *Set) lower(line *layer) []*layer {
+	if s.layers == nil {
+		return nil
+	}
+	var out []*layer
+	if a := line.last(s.byName["config"]); a != nil {
+		out = append(out, s.file(a.words[0], line))
+	}
+	name := s.layers.defaultRecipe
+	for _, l := range append(out, line) {
+		if a := l.last(s.byName["recipe"]); a != nil {
+			name = a.words[0]
+		}
+	}
+	if name == "" || name == "none" {
+		return out
+	}
+	s.recipe = name
+	return append([]*layer{s.recipeLayer(name, line)}, out...)
+}
+
+func (s *Set) file(path string, line *layer) *layer {
+	text, err := s.readFile(path)
+	if err != nil {
+		line.errs = append(line.errs, fmt.Errorf("--config: %w", err))
+		return &layer{}
+	}
+	l := s.text(source{name: "file " + path, lines: true}, string(text))
+	l.refuse(s.byName["config"], "a file of flags cannot name another")
+	return l
+}
+
+func (s *Set) recipeLayer(name string, line *layer) *layer {
+	text, err := Recipe(name)
+	if err != nil {
+		line.errs = append(line.errs, err)
+		return &layer{}
+	}
+	l := s.text(source{name: "recipe " + name, lines: true}, text)
+	l.refuse(s.byName["config"], "a recipe cannot name a file")
+	l.refuse(s.byName["recipe"], "a recipe cannot name another")
+	return l
+}
+
+// text reads the parts of a file of flags that are for this command.
+func (s *Set) text(src source, text string) *layer {
+	in, err := scan(section(text, s.command), true)
+	l := s.read(src, in)
+	if err != nil {
+		l.errs = append(l.errs, fmt.Errorf("%s: %w", src.name, err))
+	}
+	for _, w := range l.places {
+		l.errs = append(l.errs, fmt.Errorf("%s: unexpected word %q, want a flag", src.name, w))
+	}
+	return &l
+}
+
+// refuse removes a directive where it has no place, with a complaint.
+func (l *layer) refuse(s *Setting, why string) {
+	kept := l.assigns[:0]
+	for _, a := range l.assigns {
+		if a.setting == s {
+			l.errs = append(l.errs, a.from.errorf(a.line, "--%s: %s", s.Name, why))
+			continue
+		}
+		kept = append(kept, a)
+	}
+	l.assigns = kept
+}
+
+// An applier stores layers and collects what is wrong with them.
+type applier struct {
+	set    *Set
+	errs   []error
+	broken map[string]bool // flags whose value could not be read
+}
+
+func (ap *applier) layer(l *layer) {
+	ap.errs = append(ap.errs, l.errs...)
+	for _, a := range l.assigns {
+		ap.assign(a)
+	}
+	if ap.set.layers == nil {
+		return
+	}
+	if a := l.last(ap.set.byName["extra-args"]); a != nil {
+		ap.extra(a)
+	}
+}
+
+// extra reads the command line that an --extra-args holds.
+func (ap *applier) extra(a *assignment) {
+	src := source{name: a.from.origin(a.line) + " --extra-args"}
+	list, err := scan(a.words[0], false)
+	l := ap.set.read(src, list)
+	if err != nil {
+		l.errs = append(l.errs, fmt.Errorf("%s: %w", src.name, err))
+	}
+	for _, w := range l.places {
+		l.errs = append(l.errs, fmt.Errorf("%s: unexpected word %q, want a flag", src.name, w))
+	}
+	for _, name := range []string{"recipe", "config", "extra-args"} {
+		l.refuse(ap.set.byName[name], "not inside --extra-args")
+	}
+	ap.errs = append(ap.errs, l.errs...)
+	for _, a := range l.assigns {
+		ap.assign(a)
+	}
+}
+
+func (ap *applier) assign(a assignment) {
+	origin := a.from.origin(a.line)
+	var err error
+	switch n := a.setting; {
+	case n == nil:
+		err = ap.set.note(a, origin)
+	case n.isSwitch() && len(a.words) == 0:
+		err = n.set([]string{map[bool]string{false: "true", true: "false"}[a.off]}, origin)
+	case a.off:
+		n.clear(origin)
+	default:
+		if err = n.set(a.words, origin); err != nil {
+			ap.broken[n.Name] = true
+		}
+	}
+	if err != nil {
+		ap.errs = append(ap.errs, a.from.errorf(a.line, "%w", err))
+	}
+}
+
+// places hands the positional arguments out, in order.
+func (ap *applier) places(args []string) {
+	for _, p := range ap.set.places {
+		switch {
+		case len(args) == 0 && !p.optional:
+			ap.errs = append(ap.errs, fmt.Errorf("argument %s is missing: %s", p.name, p.help))
+		case len(args) == 0:
+		case p.field.Kind() == reflect.Slice:
+			p.field.Set(reflect.ValueOf(append([]string(nil), args...)))
+			args, p.given = nil, true
+		default:
+			p.field.SetString(args[0])
+			args, p.given = args[1:], true
+		}
+	}
+	for _, a := range args {
+		ap.errs = append(ap.errs, fmt.Errorf("unexpected argument %q", a))
+	}
+}
+
+// validate calls every Validate. A complaint that speaks of a flag whose value could not be read is left out: that
+// flag still holds the value of a lower layer, so the complaint would be about something nobody said.
+func (ap *applier) validate() {
+	seen := map[string]bool{}
+	for _, o := range ap.set.owners {
+		for _, err := range flatten(o.Validate()) {
+			text := err.Error()
+			if !seen[text] && !ap.aboutBroken(text) {
+				ap.errs = append(ap.errs, err)
+			}
+			seen[text] = true
+		}
+	}
+}
+
+func (ap *applier) aboutBroken(text string) bool {
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == '(' || r == ')' || r == ',' || r == ':' }) {
+		if name, ok := strings.CutPrefix(w, "--"); ok && ap.broken[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// flatten takes joined errors apart.
+func flatten(err error) []error {
+	var many interface{ Unwrap() []error }
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &many) || many.(error).Error() != err.Error():
+		return []error{err}
+	}
+	var out []error
+	for _, e := range many.Unwrap() {
+		out = append(out, flatten(e)...)
+	}
+	return out
+}
+
+// Problems returns the single complaints of an error that [Set.Parse] returned.
+func Problems(err error) []error { return flatten(err) }
