@@ -1,5 +1,7 @@
 package rl
 
+import "encoding/json"
+
 // A Stop says why a response ended.
 type Stop uint8
 
@@ -40,6 +42,8 @@ type Prompt struct {
 	Tokens []int32 // begins with BOS where the template has one
 	Label  string  // the gold answer
 	Set    string  // data set name
+
+	Metadata json.RawMessage // what the data set says besides, a JSON object; nil for nothing
 }
 
 // Sampling says how to draw tokens. The zero value is not usable; start from DefaultSampling.
