@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"furlong/config"
+)
+
+// A command is one subcommand. It reads its flags from env.args with [env.parse], which also answers --help.
+type command struct {
+	name string
+	help string // one line, lower case, no full stop
+	run  func(ctx context.Context, e *env) int
+}
+
+// commands returns the table, in the order of the list that furlong prints. To add one: write its run function in a
+// file of its own and a line here.
+func commands() []command {
+	return []command{
+		{"version", "which build this is", runVersion},
+	}
+}
+
+const purpose = `Furlong: reinforcement learning for DeepSeek-V4-style models, in one binary.`
+
+// dispatch runs the command that the first argument names.
+func dispatch(ctx context.Context, e *env) int {
+	name := ""
+	if len(e.args) > 0 {
+		name, e.args = e.args[0], e.args[1:]
+	}
+	switch name {
+	case "":
+		listCommands(e.stderr)
+		return exitUsage
+	case "help", "-h", "--help":
+		return help(ctx, e)
+	case "--version":
+		name = "version"
+	}
+	return runCommand(ctx, e, name)
+}
+
+// help lists the commands, or shows what one of them says to --help.
+func help(ctx context.Context, e *env) int {
+	if len(e.args) == 0 {
+		listCommands(e.stdout)
+		return exitOK
+	}
+	name := e.args[0]
+	e.args = []string{"--help"}
+	return runCommand(ctx, e, name)
+}
+
+func runCommand(ctx context.Context, e *env, name string) int {
+	var names []string
+	for _, c := range commands() {
+		if c.name == name {
+			e.name = name
+			return c.run(ctx, e)
+		}
+		names = append(names, c.name)
+	}
+	hint := "furlong help lists them"
+	if near := config.Nearest(name, names); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	fmt.Fprintf(e.stderr, "furlong: unknown command %q, %s\n", name, hint)
+	return exitUsage
+}
+
+func listCommands(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\nUsage:\n  furlong COMMAND [flags]\n\nCommands:\n", purpose)
+	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	for _, c := range commands() {
+		fmt.Fprintf(tw, "  %s\t%s\n", c.name, c.help)
+	}
+	tw.Flush()
+	fmt.Fprintf(w, "\nfurlong help COMMAND shows purpose, examples and flags of one.\n")
+}

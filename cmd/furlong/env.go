@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"furlong/config"
+)
+
+// env is what a command is given: its arguments and its surroundings. Results go to stdout, logs to stderr.
+type env struct {
+	name           string   // of the command
+	args           []string // after the name
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	terminal       bool // stderr is one
+	log            *slog.Logger
+}
+
+func newEnv(args []string, stdin io.Reader, stdout, stderr *os.File) *env {
+	terminal := isTerminal(stderr)
+	return &env{args: args, stdin: stdin, stdout: stdout, stderr: stderr, terminal: terminal, log: newLog(stderr, terminal)}
+}
+
+// newLog returns a logger for w: text for people, JSON for programs.
+func newLog(w io.Writer, terminal bool) *slog.Logger {
+	if terminal {
+		return slog.New(slog.NewTextHandler(w, nil))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}
+
+// isTerminal reports whether f is a character device. So is /dev/null, where it makes no difference.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// parse reads the command's arguments into set. When ok is false the command is over and returns code: help was
+// shown, or what is wrong was listed.
+func (e *env) parse(set *config.Set) (code int, ok bool) {
+	err := set.Parse(e.args)
+	if errors.Is(err, config.ErrHelp) {
+		return e.fail(set.PrintHelp(e.stdout)), false
+	}
+	for _, p := range config.Problems(err) {
+		fmt.Fprintf(e.stderr, "furlong %s: %v\n", e.name, p)
+	}
+	if err != nil {
+		fmt.Fprintf(e.stderr, "furlong help %s shows the flags\n", e.name)
+		return exitUsage, false
+	}
+	e.report(set.Notes())
+	return exitOK, true
+}
+
+// report logs which options were read and not acted on: one line for each reason.
+func (e *env) report(notes []config.Note) {
+	var reasons []string
+	flags := map[string][]string{}
+	for _, n := range notes {
+		if n.Held {
+			continue
+		}
+		if flags[n.Why] == nil {
+			reasons = append(reasons, n.Why)
+		}
+		flags[n.Why] = append(flags[n.Why], "--"+n.Flag)
+	}
+	for _, why := range reasons {
+		e.log.Warn("options read and not acted on", "flags", strings.Join(flags[why], " "), "why", why)
+	}
+}
+
+// fail prints err, if any, and returns the exit code that goes with it.
+func (e *env) fail(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintf(e.stderr, "furlong %s: %v\n", e.name, err)
+	return exitFailed
+}

@@ -1,0 +1,58 @@
+// Command furlong trains DeepSeek-V4-style models by reinforcement learning, and proves that the policy that samples
+// is the policy that learns.
+//
+// This package is wiring: a table of subcommands ([commands]), exit codes, signals and logs. What a command does is in
+// the packages it calls; each command has a file of its own, and a line in commands.go.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // 128 + SIGINT, as shells report it
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings passed in.
+func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	ctx, stop := interruptible(context.Background(), signals, func() {
+		stderr.WriteString("furlong: interrupted twice, leaving at once\n")
+		os.Exit(exitInterrupted)
+	})
+	defer stop()
+	return dispatch(ctx, newEnv(args, stdin, stdout, stderr))
+}
+
+// interruptible returns a context that the first signal cancels, so that the command can end cleanly. The second
+// signal calls leave, which does not return in the program. stop ends the watching.
+func interruptible(ctx context.Context, signals <-chan os.Signal, leave func()) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, react := range []func(){cancel, leave} {
+			select {
+			case <-signals:
+				react()
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return ctx, func() { close(quit); <-done; cancel() }
+}
