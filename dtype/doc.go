@@ -5,7 +5,7 @@
 // (To...Sat) gives the largest number. Quantisers scale a block first and then saturate; the scale of a
 // block is a power of two, whose byte [ScaleE8M0] chooses.
 //
-// Shapes: none; every function works on one number or on a flat slice.
+// Shapes: none; every function works on one number.
 // Units: sizes are bytes; codes are the bits as they lie in a file, little endian.
 // Errors: none; an unknown [Type] has size 0 and prints as type(n).
 // Sources: E4M3 and E2M1 are the OCP formats (OFP8 1.0, MX 1.0); BF16 is the upper half of IEEE 754
