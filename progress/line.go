@@ -1,0 +1,122 @@
+package progress
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+// How often a line is drawn on a terminal and written elsewhere, and over how long a rate is taken.
+const (
+	liveEvery  = 100 * time.Millisecond
+	plainEvery = 10 * time.Second
+	rateSpan   = 10 * time.Second
+)
+
+// Options say what a Line shows and where. Now must be set.
+type Options struct {
+	Title string           // what is going on
+	Unit  string           // what is counted, in the plural
+	Total int64            // 0: not known, so neither share nor time left
+	Live  bool             // the writer is a terminal
+	Color bool             // escape codes for colour are welcome (a terminal, and NO_COLOR is not set)
+	Quiet bool             // show nothing; Write still passes through
+	Width int              // columns of the terminal; 0 means 100
+	Now   func() time.Time // the clock
+}
+
+// A Line is the progress of one piece of work. Its methods may be called from several goroutines.
+type Line struct {
+	w io.Writer
+	o Options
+
+	mu       sync.Mutex
+	start    time.Time
+	drawn    time.Time // when the line was last shown
+	shown    bool      // a live line stands on the terminal
+	finished bool
+	done     int64
+	note     string
+	marks    [2]mark // two moments of which the older is rateSpan to 2 rateSpan old, once that much time has passed
+}
+
+type mark struct {
+	at   time.Time
+	done int64
+}
+
+// New returns a Line that begins now, with nothing done.
+func New(w io.Writer, o Options) *Line {
+	if o.Width == 0 {
+		o.Width = 100
+	}
+	now := o.Now()
+	m := mark{at: now}
+	return &Line{w: w, o: o, start: now, drawn: now, marks: [2]mark{m, m}}
+}
+
+// Set says how much is done in all, and in a few words what there is to know beside it.
+func (l *Line) Set(done int64, note string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.finished {
+		return
+	}
+	now := l.o.Now()
+	l.done, l.note = done, note
+	if now.Sub(l.marks[1].at) >= rateSpan {
+		l.marks = [2]mark{l.marks[1], {now, done}}
+	}
+	every := plainEvery
+	if l.o.Live {
+		every = liveEvery
+	}
+	if now.Sub(l.drawn) >= every {
+		l.draw(now)
+	}
+}
+
+// Finish shows the last state for good. Later calls do nothing.
+func (l *Line) Finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.finished || l.o.Quiet {
+		return
+	}
+	l.finished = true
+	l.erase()
+	io.WriteString(l.w, l.last(l.o.Now())+"\n")
+}
+
+// Write passes p on to the writer, above the line if one stands there. p should end in a line break.
+func (l *Line) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stood := l.shown
+	l.erase()
+	n, err := l.w.Write(p)
+	if stood {
+		l.draw(l.o.Now())
+	}
+	return n, err
+}
+
+func (l *Line) draw(now time.Time) {
+	if l.o.Quiet {
+		return
+	}
+	l.drawn = now
+	if !l.o.Live {
+		io.WriteString(l.w, l.text(now)+"\n")
+		return
+	}
+	l.shown = true
+	io.WriteString(l.w, "\r"+l.paint(clip(l.text(now), l.o.Width-1))+"\x1b[K")
+}
+
+func (l *Line) erase() {
+	if l.shown {
+		io.WriteString(l.w, "\r\x1b[K")
+		l.shown = false
+	}
+}
