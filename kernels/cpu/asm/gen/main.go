@@ -1,0 +1,32 @@
+// Command gen writes the AVX2 kernels of package asm: one assembly file and one file of Go stubs.
+//
+// It is a module of its own so that the generator's library is no dependency of the product. Run it as
+// "go generate" in package asm; its test fails when the committed files are not what it writes.
+package main
+
+import (
+	"log"
+	"os"
+	"path/filepath"
+)
+
+// The files, relative to the directory of package asm.
+const (
+	asmFile  = "kernels_amd64.s"
+	stubFile = "kernels_amd64.go"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: gen DIRECTORY")
+	}
+	asm, stubs, err := generate()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for name, text := range map[string][]byte{asmFile: asm, stubFile: stubs} {
+		if err := os.WriteFile(filepath.Join(os.Args[1], name), text, 0o644); err != nil {
+			log.Fatal(err)
+		}
+	}
+}

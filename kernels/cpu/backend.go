@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"runtime"
+	"sync"
+
+	"furlong/kernels"
+	"furlong/kernels/ref"
+)
+
+// A Backend runs every kernel on the processor's cores. What it does not do itself, the embedded reference does: the
+// same bits, slower. Several goroutines may use one Backend at once; their chunks share the helpers.
+type Backend struct {
+	*ref.Backend[float32]
+	v    vector
+	pool *pool
+	jobs sync.Pool // *job
+}
+
+var _ kernels.Backend = (*Backend)(nil)
+
+// Options say how a Backend uses the machine. The zero value is good for a process that has it to itself.
+type Options struct {
+	Threads int  // cores to use, the caller's included; 0 for GOMAXPROCS
+	Sleepy  bool // idle helpers sleep at once: for machines that other busy processes share
+}
+
+// spin is how often a helper looks for work before it sleeps, about 100 microseconds.
+const spin = 4000
+
+// New returns a Backend that uses threads cores, or GOMAXPROCS if threads is not positive. Close ends it.
+func New(threads int) *Backend { return Open(Options{Threads: threads}) }
+
+// Open returns a Backend as o says. Close ends it.
+func Open(o Options) *Backend { return open(o, detect()) }
+
+func open(o Options, v vector) *Backend {
+	if o.Threads <= 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	looks := spin
+	if o.Sleepy {
+		looks = 1
+	}
+	b := &Backend{Backend: ref.New[float32](), v: v, pool: newPool(o.Threads, looks)}
+	b.jobs.New = func() any { return new(job) }
+	return b
+}
+
+// Close stops the helpers. No kernel may be running, and none may be called afterwards.
+func (b *Backend) Close() { b.pool.close() }
+
+// Name returns "cpu".
+func (*Backend) Name() string { return "cpu" }
+
+// Unit returns the vector unit in use: "avx2", or "go" where there is no assembly for the machine.
+func (b *Backend) Unit() string { return b.v.name() }

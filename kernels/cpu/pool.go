@@ -1,0 +1,220 @@
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// work is something cut into chunks that may run in any order and at the same time. A chunk gets the
+// scratch memory of the goroutine that runs it.
+type work interface {
+	chunk(i int, s *scratch)
+}
+
+// A pool runs the chunks of several callers on the callers themselves and on helpers.
+//
+// Chunks are claimed from a counter, so a helper that sleeps or lost its processor costs nothing: the caller takes
+// what nobody took, and waits only for chunks that somebody has claimed.
+type pool struct {
+	slots   [numSlots]slot
+	threads int
+	spin    int // looks for work before a helper sleeps
+	parked  atomic.Int32
+	wake    chan struct{}
+	closed  atomic.Bool
+	helpers sync.WaitGroup
+	scratch sync.Pool
+}
+
+const (
+	numSlots = 8         // callers that can have helpers at once; one more works alone
+	noChunk  = 1<<32 - 1 // a next chunk that no work has
+	restLook = 256       // a helper lets other goroutines run once in so many looks
+)
+
+// A slot holds the work of one caller. claim is a generation (high 32 bits) and the next chunk (low 32 bits): a
+// helper that read the count of another generation fails to claim.
+type slot struct {
+	taken atomic.Bool
+	claim atomic.Uint64
+	count atomic.Uint32
+	done  atomic.Uint32
+	fail  atomic.Pointer[failure]
+	work  work
+	_     [64]byte // slots of two callers don't share a line
+}
+
+// A failure is a panic in a chunk.
+type failure struct {
+	value any
+	stack []byte
+}
+
+// newPool returns a pool of threads-1 helpers.
+func newPool(threads, spin int) *pool {
+	p := &pool{threads: threads, spin: spin, wake: make(chan struct{}, threads)}
+	p.scratch.New = func() any { return new(scratch) }
+	for range threads - 1 {
+		p.helpers.Go(p.help)
+	}
+	return p
+}
+
+// close stops the helpers and waits for them.
+func (p *pool) close() {
+	if !p.closed.Swap(true) {
+		close(p.wake)
+	}
+	p.helpers.Wait()
+}
+
+// run runs n chunks of w and returns when all are done. A panic in a chunk comes out here.
+func (p *pool) run(n int, w work) {
+	sl := p.open(n, w)
+	if sl == nil {
+		p.alone(n, w)
+		return
+	}
+	p.call(n - 1)
+	s := p.scratch.Get().(*scratch)
+	for sl.step(s) {
+	}
+	p.scratch.Put(s)
+	sl.wait(uint32(n))
+	f := sl.fail.Load()
+	sl.close()
+	if f != nil {
+		panic(fmt.Sprintf("%v\n\nin a chunk of the pool:\n%s", f.value, f.stack))
+	}
+}
+
+// alone runs n chunks of w on the caller.
+func (p *pool) alone(n int, w work) {
+	s := p.scratch.Get().(*scratch)
+	for i := range n {
+		s.reset()
+		w.chunk(i, s)
+	}
+	p.scratch.Put(s)
+}
+
+// open publishes w in a free slot. It returns nil if there is nobody or nothing to share.
+func (p *pool) open(n int, w work) *slot {
+	if n < 2 || p.threads < 2 {
+		return nil
+	}
+	for i := range p.slots {
+		if sl := &p.slots[i]; !sl.taken.Load() && sl.taken.CompareAndSwap(false, true) {
+			sl.publish(n, w)
+			return sl
+		}
+	}
+	return nil
+}
+
+// publish opens a new generation. Until the last line nothing can be claimed, whatever count a helper read.
+func (sl *slot) publish(n int, w work) {
+	generation := (sl.claim.Load()>>32 + 1) << 32
+	sl.claim.Store(generation | noChunk)
+	sl.done.Store(0)
+	sl.fail.Store(nil)
+	sl.work = w
+	sl.count.Store(uint32(n))
+	sl.claim.Store(generation)
+}
+
+// close frees the slot. Every chunk is done.
+func (sl *slot) close() {
+	sl.work = nil
+	sl.taken.Store(false)
+}
+
+// step claims and runs one chunk. It returns false when none is left.
+func (sl *slot) step(s *scratch) bool {
+	for {
+		c := sl.claim.Load()
+		if uint32(c) >= sl.count.Load() {
+			return false
+		}
+		if sl.claim.CompareAndSwap(c, c+1) {
+			sl.do(int(uint32(c)), s)
+			return true
+		}
+	}
+}
+
+// do runs chunk i, and keeps its panic for the caller.
+func (sl *slot) do(i int, s *scratch) {
+	defer func() {
+		if v := recover(); v != nil {
+			sl.fail.Store(&failure{v, debug.Stack()})
+		}
+		sl.done.Add(1)
+	}()
+	s.reset()
+	sl.work.chunk(i, s)
+}
+
+// wait returns when all n chunks are done.
+func (sl *slot) wait(n uint32) {
+	for i := 0; sl.done.Load() < n; i++ {
+		pause(4)
+		if i%restLook == restLook-1 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// call wakes up to n sleeping helpers.
+func (p *pool) call(n int) {
+	for range min(n, int(p.parked.Load())) {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+			return
+		}
+	}
+}
+
+// help is the life of a helper.
+func (p *pool) help() {
+	s := new(scratch)
+	for !p.closed.Load() {
+		if p.search(s) {
+			continue
+		}
+		p.parked.Add(1)
+		if !p.look(s) {
+			<-p.wake
+		}
+		p.parked.Add(-1)
+	}
+}
+
+// search looks for chunks as often as the pool spins. It returns true if it ran any.
+func (p *pool) search(s *scratch) bool {
+	for i := range p.spin {
+		if p.look(s) {
+			return true
+		}
+		pause(1)
+		if i%restLook == restLook-1 {
+			runtime.Gosched()
+		}
+	}
+	return false
+}
+
+// look runs all chunks it can claim. It returns true if it ran any.
+func (p *pool) look(s *scratch) bool {
+	found := false
+	for i := range p.slots {
+		for p.slots[i].step(s) {
+			found = true
+		}
+	}
+	return found
+}

@@ -1,0 +1,104 @@
+package cpu
+
+import "furlong/dtype"
+
+// A product is one matrix product of a job: c [m, n] from a [m, k] and b [k, n], every element one chain over
+// ascending k. Forward, input gradient and weight gradient differ only in strides and flags.
+type product struct {
+	c       []float32
+	cs      int // elements from row to row
+	a       []float32
+	as, ak  int // elements from row to row, and from k to k
+	b       operand
+	m, n, k int
+	from    bool // chains start from c, else from zero
+	add     bool // the finished chain is added to c
+}
+
+// An operand is b, either in panels [n/16][k][16] or row-major. Exactly one slice is set.
+type operand struct {
+	packed []float32
+	half   []uint16 // panels of bfloat16
+	rows   []float32
+	short  []uint16 // rows of bfloat16
+	ld     int      // elements from row to row of rows and short
+	shift  int      // columns of the first panel that lie before column 0
+}
+
+// A block is a part of a product: rows r0 up to r1 of panels p0 up to p1.
+type block struct{ product, r0, r1, p0, p1 int }
+
+// The pieces of a large product are cut to the caches. Cutting k reloads the accumulators and goes on, so the
+// chain stays one.
+const (
+	deepK   = 384     // a piece of b, deepK x 16, stays in the first cache
+	pieceA  = 1 << 15 // elements of a piece of a: it stays in the second cache
+	tallest = 6       // rows of the tallest tile
+)
+
+// panels returns the number of panels that cover p's columns.
+func (p *product) panels() int { return (p.b.shift + p.n + panel - 1) / panel }
+
+// compute runs one block.
+func (p *product) compute(v vector, s *scratch, u block) {
+	if p.add && p.cut(u) < p.k {
+		p.apart(v, s, u)
+		return
+	}
+	r := &s.run
+	*r = run{product: p, block: u, v: v}
+	r.all(s, p.cut(u))
+}
+
+// cut returns the length of the pieces of k. A block of one tile has no use for a piece of b twice.
+func (p *product) cut(u block) int {
+	if u.r1-u.r0 <= tallest {
+		return p.k
+	}
+	pieces := (p.k + deepK - 1) / deepK
+	return (p.k + pieces - 1) / pieces
+}
+
+// apart computes a block whose sums come in pieces and are added to c: in memory of its own first.
+func (p *product) apart(v vector, s *scratch, u block) {
+	rows, width := u.r1-u.r0, panel*(u.p1-u.p0)
+	sum := s.f32(rows * width)
+	s.part = *p
+	q := &s.part
+	q.c, q.cs, q.add = sum, width, false
+	q.a, q.m = p.a[u.r0*p.as:], rows
+	q.b = p.b.from(panel * u.p0)
+	q.n = min(p.n-panel*u.p0, width)
+	q.compute(v, s, block{r1: rows, p1: u.p1 - u.p0})
+	for i := range rows {
+		row := p.c[(u.r0+i)*p.cs+panel*u.p0:][:q.n]
+		for j, x := range sum[i*width:][:q.n] {
+			row[j] += x
+		}
+	}
+}
+
+// from returns b without its first n columns. It must be row-major.
+func (b operand) from(n int) operand {
+	if b.rows != nil {
+		b.rows = b.rows[n:]
+	} else {
+		b.short = b.short[n:]
+	}
+	return b
+}
+
+// packEdge copies width columns of n rows from element at on to dst [n, 16], zeros after them.
+func (b *operand) packEdge(dst []float32, at, width, n int) {
+	clear(dst)
+	for i := range n {
+		row := dst[i*panel:][:width]
+		if b.rows != nil {
+			copy(row, b.rows[at+i*b.ld:])
+			continue
+		}
+		for j := range row {
+			row[j] = dtype.FromBF16(b.short[at+i*b.ld+j])
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package cpu
+
+// A run is a block of a product while it is computed: the piece at hand, and the scratch memory of its pieces.
+type run struct {
+	*product
+	block
+	v vector
+	t tile
+
+	m0, rows int // rows of the piece
+	k0, kc   int // its part of k
+	first    []float32
+	as, ak   int // strides of first, which is a at (m0, k0)
+
+	copyA, copyB, edge []float32
+}
+
+// all computes the block with k in pieces of cut.
+func (r *run) all(s *scratch, cut int) {
+	tall := max(pieceA/cut/tallest*tallest, 4*tallest)
+	r.reserve(s, min(tall, r.r1-r.r0), cut)
+	for r.k0 = 0; r.k0 < r.k; r.k0 += cut {
+		r.kc = min(cut, r.k-r.k0)
+		r.t.k, r.t.from, r.t.add = r.kc, r.from || r.k0 > 0, r.add
+		for r.m0 = r.r0; r.m0 < r.r1; r.m0 += r.rows {
+			r.rows = min(tall, r.r1-r.m0)
+			r.takeA()
+			r.sweep()
+		}
+	}
+}
+
+// reserve takes the scratch memory that pieces of rows x cut need.
+func (r *run) reserve(s *scratch, rows, cut int) {
+	if r.copies() {
+		r.copyA = s.f32(rows * cut)
+	}
+	if r.b.packed == nil {
+		r.copyB = s.f32(panel * cut * r.abreast(rows))
+	}
+	r.edge = s.f32(rows * panel)
+}
+
+// copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines
+// lie far apart: they would compete for the same sets of the cache.
+func (r *run) copies() bool {
+	return r.r1-r.r0 > tallest && r.p1-r.p0 >= 8 && max(r.as, r.ak) >= 512
+}
+
+// takeA sets first to the piece of a, copied if that pays.
+func (r *run) takeA() {
+	r.first, r.as, r.ak = r.a[r.m0*r.product.as+r.k0*r.product.ak:], r.product.as, r.product.ak
+	if r.copyA == nil {
+		return
+	}
+	lines, length, stride := r.rows, r.kc, r.as
+	if r.as == 1 {
+		lines, length, stride = r.kc, r.rows, r.ak
+		r.ak = length
+	} else {
+		r.as = length
+	}
+	for i := range lines {
+		copy(r.copyA[i*length:][:length], r.first[i*stride:])
+	}
+	r.first = r.copyA
+}
+
+// abreast returns how many panels a tile of the given height takes at once: low tiles take more, to have enough
+// chains.
+func (r *run) abreast(rows int) int {
+	switch {
+	case rows == 1:
+		return 4
+	case rows <= 3:
+		return 2
+	}
+	return 1
+}
+
+// sweep runs the rows of the piece over all panels of the block.
+func (r *run) sweep() {
+	for p := r.p0; p < r.p1; {
+		n := r.abreast(r.rows)
+		for n > 1 && p+n > r.p1 || n > 1 && !r.inside(p, n) {
+			n /= 2
+		}
+		r.takeB(p, n)
+		if r.inside(p, n) {
+			r.tiles(r.c[r.m0*r.cs+panel*p-r.b.shift:], r.cs, n)
+		} else {
+			r.partly(p)
+		}
+		p += n
+	}
+}
+
+// inside reports whether panels p to p+n have all their columns in c.
+func (r *run) inside(p, n int) bool {
+	return panel*p >= r.b.shift && panel*(p+n)-r.b.shift <= r.n
+}
+
+// takeB points the tile at the piece of n panels from p on, unpacked if it is not stored so.
+func (r *run) takeB(p, n int) {
+	b := &r.b
+	at := (p*r.k + r.k0) * panel
+	r.t.half = nil
+	r.t.bk, r.t.bp = panel, panel*r.k
+	switch {
+	case b.packed != nil:
+		r.t.b = b.packed[at:]
+		return
+	case b.half != nil && r.rows <= tallest:
+		r.t.half = b.half[at:]
+		return
+	}
+	r.t.b, r.t.bp = r.copyB, panel*r.kc
+	for i := range n {
+		r.unpack(r.copyB[i*panel*r.kc:][:panel*r.kc], p+i)
+	}
+}
+
+// unpack writes the piece of panel p to dst [kc, 16]. Columns beyond the last are zero.
+func (r *run) unpack(dst []float32, p int) {
+	b, at := &r.b, r.k0*r.b.ld+panel*p
+	switch {
+	case b.half != nil:
+		r.v.widen(dst, b.half[(p*r.k+r.k0)*panel:], r.kc)
+	case panel*(p+1) > r.n:
+		b.packEdge(dst, at, r.n-panel*p, r.kc)
+	case b.rows != nil:
+		r.v.packRows(dst, b.rows[at:], r.kc, b.ld)
+	default:
+		r.v.widenRows(dst, b.short[at:], r.kc, b.ld)
+	}
+}
+
+// tiles multiplies the piece's rows with the panels at hand into dst. Heights are chosen so that none is below four
+// where that can be helped.
+func (r *run) tiles(dst []float32, cs, panels int) {
+	high, rest := r.rows/tallest, r.rows%tallest
+	if rest > 0 && rest < 4 && high > 0 {
+		high, rest = high-1, rest+tallest
+	}
+	done := r.multiply(dst, cs, panels, 0, tallest, high)
+	if rest > tallest {
+		done = r.multiply(dst, cs, panels, done, (rest+1)/2, 1)
+		rest /= 2
+	}
+	r.multiply(dst, cs, panels, done, rest, 1)
+}
+
+// multiply runs n tiles of some height from row on and returns the row after them.
+func (r *run) multiply(dst []float32, cs, panels, row, height, n int) int {
+	if height*n > 0 {
+		t := &r.t
+		t.rows, t.n, t.panels = height, n, panels
+		t.c, t.cs = dst[row*cs:], cs
+		t.a, t.as, t.ak = r.first[row*r.as:], r.as, r.ak
+		r.v.multiply(t)
+	}
+	return row + height*n
+}
+
+// partly computes a panel that c has not all columns of, by way of a tile in scratch memory.
+func (r *run) partly(p int) {
+	lo := max(0, r.b.shift-panel*p)
+	hi := min(panel, r.n+r.b.shift-panel*p)
+	for i := range r.rows {
+		copy(r.edge[i*panel+lo:i*panel+hi], r.edgeC(i, p, lo))
+	}
+	r.tiles(r.edge, panel, 1)
+	for i := range r.rows {
+		copy(r.edgeC(i, p, lo)[:hi-lo], r.edge[i*panel+lo:])
+	}
+}
+
+// edgeC returns c from row i of the piece and column lo of panel p on.
+func (r *run) edgeC(i, p, lo int) []float32 {
+	return r.c[(r.m0+i)*r.cs+panel*p+lo-r.b.shift:]
+}
