@@ -141,7 +141,7 @@ type MoE interface {
 	RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64)
 	RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choice []int32, factor float64)
 
-	// Dispatch sets y[rows[t*k+j]] = x[t]. y [T*k, D].
+	// Dispatch sets y[rows[t*k+j]] = x[t]. y [R, D]; rows of y that are not named keep what they hold.
 	Dispatch(y, x *tensor.Tensor, rows []int32, k int)
 	// Combine adds to y[t] the sum over j ascending of x[rows[t*k+j]] (chain of adds from zero, then one add). It is also Dispatch's backward.
 	Combine(y, x *tensor.Tensor, rows []int32, k int)

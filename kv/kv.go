@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"slices"
+
 	"furlong/ops"
 	"furlong/tensor"
 )
@@ -82,9 +84,18 @@ type Store interface {
 // A rowsOf appends to rows where positions lo up to hi of a sequence's stream lie in the pool.
 type rowsOf func(rows []int32, seq, lo, hi int32) []int32
 
-// see builds a view: each run of tokens of one sequence shares one run of rows, from the lowest to the highest position any of them reads.
+// see builds a view.
 func see(in *ops.Tokens, pool *tensor.Tensor, r Reach, at rowsOf) ops.View {
-	v := ops.View{Pool: pool, Lo: make([]int32, in.Len()), Hi: make([]int32, in.Len())}
+	v := ops.View{Pool: pool}
+	fill(&v, in, r, at)
+	return v
+}
+
+// fill sets the rows of v in the memory v has: each run of tokens of one sequence shares one run of rows, from the lowest to the
+// highest position any of them reads.
+func fill(v *ops.View, in *ops.Tokens, r Reach, at rowsOf) {
+	v.Rows = v.Rows[:0]
+	v.Lo, v.Hi = slices.Grow(v.Lo[:0], in.Len())[:in.Len()], slices.Grow(v.Hi[:0], in.Len())[:in.Len()]
 	in.Runs(func(seq int32, a, b int) {
 		first, _ := r.Of(in.Pos[a])
 		_, last := r.Of(in.Pos[b-1])
@@ -95,5 +106,4 @@ func see(in *ops.Tokens, pool *tensor.Tensor, r Reach, at rowsOf) ops.View {
 			v.Lo[t], v.Hi[t] = base+lo, base+hi
 		}
 	})
-	return v
 }

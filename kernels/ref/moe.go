@@ -113,7 +113,9 @@ func routeDims(kernel string, logits *tensor.Tensor, choice []int32) (rows, expe
 
 // Dispatch sets y[rows[t*k+j]] = x[t].
 func (*Backend[F]) Dispatch(y, x *tensor.Tensor, rows []int32, k int) {
-	dim := slotDims("dispatch", y, x, rows, k)
+	dim := width(x)
+	check("dispatch", "y", y, y.Shape[0], dim)
+	checkLen("dispatch", "rows", len(rows), x.Shape[0]*k)
 	out, in := data[F](y), data[F](x)
 	for i, r := range rows {
 		copy(out[int(r)*dim:][:dim], in[i/k*dim:][:dim])
