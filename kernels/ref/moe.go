@@ -46,8 +46,7 @@ func (r *router[F]) read(logits []F, choice []int32) {
 
 // RouteWeights sets w[j] = s[j]*(factor/sum), sum = ((s[0] + s[1]) + ...) + 1e-20.
 func (*Backend[F]) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
-	rows, experts, k := routeDims("route weights", logits, choice)
-	check("route weights", "w", w, rows, k)
+	rows, experts, k := routeDims("route weights", logits, w, choice)
 	out, in := data[F](w), data[F](logits)
 	var r router[F]
 	for t := range rows {
@@ -68,8 +67,7 @@ func (*Backend[F]) RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choi
 		return
 	}
 	const kernel = "route weights backward"
-	rows, experts, k := routeDims(kernel, logits, choice)
-	check(kernel, "dw", dw, rows, k)
+	rows, experts, k := routeDims(kernel, logits, dw, choice)
 	check(kernel, "dlogits", dlogits, rows, experts)
 	gl, gw, in := data[F](dlogits), data[F](dw), data[F](logits)
 	var r router[F]
@@ -99,14 +97,10 @@ func rootSoftplusSlope[F Float](x, s F) F {
 	return Sigmoid(x) / (s + s)
 }
 
-// routeDims returns T, E and k after checking that every choice is an expert.
-func routeDims(kernel string, logits *tensor.Tensor, choice []int32) (rows, experts, k int) {
-	rows, experts = logits.Shape[0], width(logits)
-	if rows == 0 {
-		checkLen(kernel, "choice", len(choice), 0)
-		return 0, experts, 0
-	}
-	k = len(choice) / rows
+// routeDims returns T, E and k of logits [T, E] and weights w [T, k].
+func routeDims(kernel string, logits, w *tensor.Tensor, choice []int32) (rows, experts, k int) {
+	rows, experts, k = logits.Shape[0], width(logits), width(w)
+	check(kernel, "w", w, rows, k)
 	checkLen(kernel, "choice", len(choice), rows*k)
 	return rows, experts, k
 }

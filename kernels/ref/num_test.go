@@ -91,24 +91,29 @@ func TestFMASpecial(t *testing.T) {
 	}
 }
 
+// TestLanes writes the order of a sum out once more, lane by lane.
 func TestLanes(t *testing.T) {
-	a, b := make([]float32, 21), make([]float32, 21)
-	for i := range a {
-		a[i], b[i] = float32(i+1), 1
-	}
-	if got := Dot8(a, b); got != 231 {
-		t.Errorf("Dot8(1..21, 1) = %v, want 231", got)
-	}
-	// 2^24 + 1 is lost in one lane and kept over two: the order shows.
-	for _, tt := range []struct {
-		second int
-		want   float32
-	}{{8, 0x1p24}, {4, 0x1p24}, {1, 0x1p24}, {16, 0x1p24}} {
-		clear(a)
-		a[0], a[tt.second], a[2] = 0x1p24, 1, 1
-		want := map[int]float32{8: 0x1p24, 4: 0x1p24, 1: 0x1p24, 16: 0x1p24}[tt.second]
-		if got := Sum8(a); got != want {
-			t.Errorf("Sum8 with ones at 2 and %d = %v, want %v", tt.second, got, want)
+	r := rand.New(rand.NewPCG(11, 12))
+	for n := range 40 {
+		a, b := make([]float32, n), make([]float32, n)
+		for i := range a {
+			a[i], b[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+		}
+		var dot, sum [8]float32
+		for lane := range 8 {
+			for i := lane; i < n; i += 8 {
+				dot[lane] = bigFMA(a[i], b[i], dot[lane])
+				sum[lane] += a[i]
+			}
+		}
+		fold := func(s [8]float32) float32 {
+			return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+		}
+		if got, want := Dot8(a, b), fold(dot); got != want {
+			t.Errorf("Dot8 of %d = %v, want %v", n, got, want)
+		}
+		if got, want := Sum8(a), fold(sum); got != want {
+			t.Errorf("Sum8 of %d = %v, want %v", n, got, want)
 		}
 	}
 }
