@@ -1,0 +1,71 @@
+package oracle
+
+import (
+	"context"
+
+	"furlong/dtype"
+	"furlong/kernels"
+)
+
+// Options says what to check with.
+type Options struct {
+	Fast      kernels.Backend // float32: held to the limits of a float32 engine
+	Reference kernels.Backend // float64: held to the vectors' own rounding; nil leaves it out
+	Progress  func(stage string)
+}
+
+// Run checks everything that dir holds.
+func Run(ctx context.Context, dir string, o Options) (*Report, error) {
+	v, err := open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	rep := newReport()
+	for _, s := range stages(v, o) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if o.Progress != nil {
+			o.Progress(s.name)
+		}
+		if err := s.run(rep); err != nil {
+			return nil, err
+		}
+	}
+	rep.require("float32 logits", "float32 logprobs", "float32 gradients", "float32 gradient digests",
+		"float32 router choices", "float32 indexer choices", "adamw losses")
+	return rep, nil
+}
+
+type stage struct {
+	name string
+	run  func(*Report) error
+}
+
+func stages(v *vectors, o Options) []stage {
+	// What a float32 engine may miss: docs/formats/oracle.md.
+	fast := precision{"float32", o.Fast, dtype.F32, 5e-5, 3e-6, 1e-5, 1e-4}
+	// The vectors' truths are float64 and their traces and whole gradients float32.
+	wide := precision{"float64", o.Reference, dtype.F64, 1e-9, 1e-11, 1e-5, 1e-6}
+	s := []stage{{"float32", func(rep *Report) error {
+		r, err := newRunner(fast, v)
+		if err != nil {
+			return err
+		}
+		if err := r.cases(v, rep); err != nil {
+			return err
+		}
+		return r.adamw(v, rep)
+	}}}
+	if o.Reference != nil {
+		s = append(s, stage{"float64", func(rep *Report) error {
+			r, err := newRunner(wide, v)
+			if err != nil {
+				return err
+			}
+			return r.cases(v, rep)
+		}})
+	}
+	return s
+}
