@@ -1,0 +1,88 @@
+package furlong_test
+
+import (
+	"os"
+	"testing"
+)
+
+// floors lists every package, ground first: a package imports packages of lower lines only. x/* is a package right
+// under x that has no entry of its own. A new package must be entered here; moving one needs a decision record.
+const floors = `
+dtype tokenizer rl api/sglang progress internal/* kernels/cpu/asm
+metrics/* metrics/disk/disktest
+metrics
+tensor reward data/*
+data
+device
+device/gpu kernels comm quant checkpoint
+kernels/ref comm/* checkpoint/* rl/rltest
+kernels/*
+ops
+kv train/loss train/optim rollout/sched rollout/sample
+model train/pipe
+model/*
+rollout train remote/* parity oracle
+weightsync orchestrator eval server dash
+config
+launch
+cmd/furlong
+`
+
+// apart are pairs of which the first must not reach the second by any path of imports, nor the second the first unless
+// the row is oneWay. Names stand for everything below them too, and "" for every other package.
+var apart = []struct {
+	from, to string
+	oneWay   bool
+	why      string
+}{
+	{"rollout", "train", false, "one policy in two engines is proved only if neither leans on the other"},
+	{"orchestrator", "rollout", true, "the loop knows engines as rl interfaces"},
+	{"orchestrator", "train", true, "the loop knows engines as rl interfaces"},
+	{"orchestrator", "remote", true, "the loop knows engines as rl interfaces"},
+	{"orchestrator", "kernels", true, "the loop computes nothing"},
+	{"rl", "", true, "the vocabulary imports the standard library only"},
+}
+
+// A permit says which packages may import something.
+type permit struct {
+	path  string   // an import path; everything below it too
+	where []string // packages, with everything below them, or files
+	tests bool     // tests may import it anywhere
+	why   string
+}
+
+var only = []permit{
+	{"unsafe", []string{"tensor/bytes.go", "device/gpu", "kernels/gpu", "comm/nccl"}, false, "bytes are seen as numbers in one file"},
+	{"C", nil, false, "the binary builds without cgo"},
+	{"net/http", []string{"server", "remote", "dash", "launch", "comm/tcp"}, true, "few packages talk to a network"},
+	{"flag", []string{"cmd", "config", "launch"}, true, "settings are structs; config reads them"},
+	{"golang.org/x/sys/cpu", []string{"kernels/cpu"}, false, "docs/adr/0001-dependencies.md"},
+	{"github.com/rogpeppe/go-internal/testscript", []string{"cmd/furlong/main_test.go"}, false, "docs/adr/0001-dependencies.md"},
+}
+
+// cores are the packages whose result depends on their arguments alone: no clock, no dice of their own.
+var cores = []string{
+	"dtype", "tensor", "kernels", "ops", "kv", "model", "quant", "rollout/sched", "rollout/sample",
+	"train/loss", "train/optim", "train/pipe", "orchestrator", "config", "progress", "data",
+}
+
+// numeric are the packages that compute: their doc says where their formulas come from.
+var numeric = []string{"dtype", "tensor", "kernels", "ops", "kv", "model", "quant", "train", "rollout"}
+
+// TestHouse holds the whole tree to the rules.
+func TestHouse(t *testing.T) {
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tr.packages) == 0 {
+		t.Fatal("no packages found")
+	}
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			for _, complaint := range r.check(tr) {
+				t.Error(complaint)
+			}
+		})
+	}
+}
