@@ -1,0 +1,131 @@
+package orchestrator
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+)
+
+// A Kind is one kind of step of a run.
+type Kind uint8
+
+// The steps.
+const (
+	Push    Kind = iota // publish the trainer's weights to the rollout engine
+	Eval                // evaluate what the rollout engine serves
+	Start               // begin to generate and grade the batch of a cycle
+	Await               // wait until it is there
+	Train               // take the cycle's optimizer step
+	Save                // write a checkpoint
+	Sync                // wait for a batch in flight, since weights are about to change under it
+	Publish             // what a finished cycle has to say: metrics, samples
+)
+
+var kindNames = [...]string{"push", "eval", "start", "await", "train", "save", "sync", "publish"}
+
+// String returns the step's name.
+func (k Kind) String() string { return kindNames[k] }
+
+// An Action is one step of a run.
+type Action struct {
+	Kind  Kind
+	Cycle int
+}
+
+// String prints the step as scripts do: "train 3".
+func (a Action) String() string { return fmt.Sprintf("%v %d", a.Kind, a.Cycle) }
+
+// Plan says what a run does.
+type Plan struct {
+	Loop         string `flag:"loop" help:"sync: generate, then train; one-step-off: generate the next batch while training on this one"`
+	Cycles       int    `flag:"num-rollout" help:"cycles of the run: generate, train, push"`
+	EvalEvery    int    `flag:"eval-interval" help:"cycles between evaluations; 0 for none but the first and the last"`
+	NoFirstEval  bool   `flag:"skip-eval-before-train" help:"do not evaluate before the first cycle"`
+	SaveEvery    int    `flag:"save-interval" help:"cycles between checkpoints; 0 for none but the last"`
+	PushEvery    int    `flag:"update-weights-interval" help:"cycles between pushes of weights to the rollout engine"`
+	WithEval     bool   `flag:"-"` // there is something to evaluate on
+	WithSave     bool   `flag:"-"` // there is somewhere to save to
+	ResumedAfter int    `flag:"-"` // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
+}
+
+// DefaultPlan returns the synchronous loop.
+func DefaultPlan() Plan {
+	return Plan{Loop: "sync", Cycles: 100, EvalEvery: 10, SaveEvery: 10, PushEvery: 1}
+}
+
+// Validate reports everything that is wrong with p, in the words of the flags.
+func (p Plan) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if p.Loop != "sync" && p.Loop != "one-step-off" {
+		bad("--loop is %q, want sync or one-step-off", p.Loop)
+	}
+	if p.Cycles < 0 {
+		bad("--num-rollout is %d, want 0 or more", p.Cycles)
+	}
+	if p.EvalEvery < 0 || p.SaveEvery < 0 {
+		bad("--eval-interval %d, --save-interval %d: want 0 or more", p.EvalEvery, p.SaveEvery)
+	}
+	if p.PushEvery < 1 {
+		bad("--update-weights-interval is %d, want at least 1", p.PushEvery)
+	}
+	if p.Loop == "sync" && p.PushEvery > 1 {
+		bad("--update-weights-interval is %d with --loop sync, which pushes every cycle: use 1, or --loop one-step-off", p.PushEvery)
+	}
+	return errors.Join(errs...)
+}
+
+// Actions returns the steps of the run, in order. The first push is unconditional: what an engine loaded by itself is never trusted.
+func (p Plan) Actions() iter.Seq[Action] {
+	return func(yield func(Action) bool) {
+		first := p.ResumedAfter + 1
+		emit := emitter{yield: yield}
+		emit.do(Push, p.ResumedAfter)
+		emit.when(p.WithEval && !p.NoFirstEval && p.ResumedAfter == 0, Eval, 0)
+		if p.Loop == "one-step-off" && first <= p.Cycles {
+			emit.do(Start, first)
+		}
+		for c := first; c <= p.Cycles; c++ {
+			p.cycle(&emit, c)
+		}
+	}
+}
+
+// cycle emits the steps of cycle c. A save comes before the push, so that a checkpoint of cycle c holds what version c+1 serves,
+// and an evaluation after it.
+func (p Plan) cycle(emit *emitter, c int) {
+	last, ahead := c == p.Cycles, p.Loop == "one-step-off"
+	if !ahead {
+		emit.do(Start, c)
+	}
+	emit.do(Await, c)
+	emit.when(ahead && !last, Start, c+1)
+	emit.do(Train, c)
+	save := p.WithSave && (last || every(c, p.SaveEvery))
+	push := last || c%p.PushEvery == 0
+	emit.when(ahead && !last && (save || push), Sync, c+1)
+	emit.when(save, Save, c)
+	emit.when(push, Push, c)
+	emit.do(Publish, c)
+	emit.when(p.WithEval && (last || every(c, p.EvalEvery)), Eval, c)
+}
+
+func every(c, interval int) bool { return interval > 0 && c%interval == 0 }
+
+// An emitter yields until it is told to stop.
+type emitter struct {
+	yield   func(Action) bool
+	stopped bool
+}
+
+func (e *emitter) do(k Kind, cycle int) {
+	if !e.stopped {
+		e.stopped = !e.yield(Action{k, cycle})
+	}
+}
+
+func (e *emitter) when(cond bool, k Kind, cycle int) {
+	if cond {
+		e.do(k, cycle)
+	}
+}
