@@ -1,0 +1,216 @@
+package kv
+
+import (
+	"fmt"
+
+	"furlong/dtype"
+	"furlong/kernels"
+	"furlong/ops"
+	"furlong/tensor"
+)
+
+// Pages keeps rows for many sequences in pools of pages. One page covers Layout.Page tokens of one sequence in every layer
+// and stream of its class; row i of a stream with r rows a page lies at row t[i/r]*r + i%r of the stream's pool, t the sequence's
+// page table. One goroutine uses it.
+type Pages struct {
+	layout Layout
+	k      kernels.Backend
+	pools  [][numStreams]pool // of each layer
+	alloc  [numClasses]allocator
+	cache  *Cache // nil when prefixes are not shared
+	stores []paged
+	pass   pass
+}
+
+// A pool is the rows of one stream of one layer.
+type pool struct {
+	class class
+	rate  int
+	rows  int            // of a page
+	t     *tensor.Tensor // [pages*rows, width]; nil when the layer has no such stream
+}
+
+// A Sequence is the page tables of one sequence. The zero value holds nothing.
+type Sequence struct {
+	n     int                 // rows exist for the tokens below n
+	table [numClasses][]int32 // the page of each Layout.Page tokens; -1 where it was given back
+	first int                 // recent pages below it were given back
+
+	// What the cache knows of it: tip is the node of its last whole page there, whole counts those pages.
+	tip   *node
+	whole int
+}
+
+// Len returns the number of tokens whose rows exist.
+func (s *Sequence) Len() int { return s.n }
+
+// NewPages returns pools of the given numbers of pages, for activations of type t. With share, prefixes are shared through [Pages.Cache].
+func NewPages(k kernels.Backend, l Layout, t dtype.Type, recentPages, lastingPages int, share bool) *Pages {
+	p := &Pages{layout: l, k: k, pools: make([][numStreams]pool, len(l.Layers)), stores: make([]paged, len(l.Layers))}
+	sizes := [numClasses]int{recent: recentPages, lasting: lastingPages}
+	for c := range p.alloc {
+		p.alloc[c] = newAllocator(sizes[c])
+	}
+	for i, layer := range l.Layers {
+		p.stores[i] = paged{p, i}
+		for _, s := range layer {
+			rows := l.rows(s)
+			p.pools[i][s.Stream] = pool{s.class(), s.Rate, rows, tensor.New(t, sizes[s.class()]*rows, s.Width)}
+		}
+	}
+	if share {
+		p.cache = newCache(p)
+	}
+	return p
+}
+
+// Cache returns what shares prefixes, nil if nothing does.
+func (p *Pages) Cache() *Cache { return p.cache }
+
+// Layout returns how streams lie in pages.
+func (p *Pages) Layout() Layout { return p.layout }
+
+// Fits reports whether a sequence of n tokens has room when it is alone.
+func (p *Pages) Fits(n int) bool {
+	return p.layout.Pages(n) <= len(p.alloc[lasting].refs) && p.layout.Recent(1) <= len(p.alloc[recent].refs)
+}
+
+// Room reports whether s, which holds what it found, could now grow to n tokens if everybody else stood still.
+func (p *Pages) Room(s *Sequence, n int) bool {
+	need := [numClasses]int{
+		recent:  p.layout.Recent(1) - (len(s.table[recent]) - s.first),
+		lasting: p.layout.Pages(n) - len(s.table[lasting]),
+	}
+	for c := range p.alloc {
+		if need[c] > len(p.alloc[c].free)+p.alloc[c].idle {
+			return false
+		}
+	}
+	return true
+}
+
+// Grow makes room for the tokens of s below n and returns for how many there is room, which is n, or less when
+// pages run short. Pages that only the cache holds are taken from it.
+func (p *Pages) Grow(s *Sequence, n int) int {
+	for len(s.table[lasting])*p.layout.Page < n && p.extend(s) {
+	}
+	return min(n, len(s.table[lasting])*p.layout.Page)
+}
+
+// extend adds one page of each class to s, or none.
+func (p *Pages) extend(s *Sequence) bool {
+	var got [numClasses]int32
+	for c := range numClasses {
+		page, ok := p.take(c)
+		if !ok {
+			for d := range c {
+				p.alloc[d].drop(got[d])
+			}
+			return false
+		}
+		got[c] = page
+	}
+	for c, page := range got {
+		s.table[c] = append(s.table[c], page)
+	}
+	return true
+}
+
+func (p *Pages) take(c class) (int32, bool) {
+	page, ok := p.alloc[c].take()
+	if !ok && p.cache != nil && p.cache.evict(c) {
+		return p.alloc[c].take()
+	}
+	return page, ok
+}
+
+// Advance says that the rows of the tokens of s below n exist. With known, which begins with those tokens, the cache learns them. Then the
+// recent pages that no later token of s can read are given back.
+func (p *Pages) Advance(s *Sequence, n int, known []int32) {
+	s.n = n
+	if p.cache != nil && known != nil {
+		p.cache.insert(s, known)
+	}
+	for end := p.layout.needed(n); s.first < end; s.first++ {
+		p.alloc[recent].drop(s.table[recent][s.first])
+		s.table[recent][s.first] = -1
+	}
+}
+
+// Release gives back everything s holds; s is then the zero Sequence.
+func (p *Pages) Release(s *Sequence) {
+	if p.cache != nil {
+		p.cache.leave(s)
+	}
+	for c := range s.table {
+		for _, page := range s.table[c] {
+			if page >= 0 {
+				p.alloc[c].drop(page)
+			}
+		}
+	}
+	*s = Sequence{table: [numClasses][]int32{s.table[recent][:0], s.table[lasting][:0]}}
+}
+
+// copyRows copies the rows that stand for the first n tokens of page from, in all streams of a class, to page to.
+func (p *Pages) copyRows(c class, to, from int32, n int) {
+	for i := range p.pools {
+		for _, q := range p.pools[i] {
+			if rows := n / max(1, q.rate); q.t != nil && q.class == c && rows > 0 {
+				a, b := int(to)*q.rows, int(from)*q.rows
+				p.k.Copy(q.t.Slice(a, a+rows), q.t.Slice(b, b+rows))
+			}
+		}
+	}
+}
+
+// A Count says what became of the pages of a class.
+type Count struct {
+	Total  int
+	Free   int
+	Cached int // held by the cache alone
+}
+
+// Used returns the number of pages that sequences hold.
+func (c Count) Used() int { return c.Total - c.Free - c.Cached }
+
+// Count returns what became of the recent and of the lasting pages.
+func (p *Pages) Count() (recents, lastings Count) {
+	of := func(a *allocator) Count { return Count{len(a.refs), len(a.free), a.idle} }
+	return of(&p.alloc[recent]), of(&p.alloc[lasting])
+}
+
+// Bind begins a pass: sequence number i of its tokens is seqs[i].
+func (p *Pages) Bind(seqs []*Sequence) { p.pass.begin(seqs) }
+
+// Store returns the store of a layer for the pass that Bind began.
+func (p *Pages) Store(layer int) Store { return &p.stores[layer] }
+
+// paged is the store of one layer.
+type paged struct {
+	p     *Pages
+	layer int
+}
+
+// Put writes rows to their places.
+func (s *paged) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
+	if at.Len() == 0 {
+		return
+	}
+	q := s.pool(st)
+	s.p.k.Dispatch(q.t, rows, s.p.pass.slots(at, q), 1)
+}
+
+// See returns the rows of the stream that each token of in reads.
+func (s *paged) See(in *ops.Tokens, st Stream, r Reach) ops.View {
+	q := s.pool(st)
+	return s.p.pass.view(in, q, r)
+}
+
+func (s *paged) pool(st Stream) *pool {
+	q := &s.p.pools[s.layer][st]
+	if q.t == nil {
+		panic(fmt.Sprintf("kv: layer %d keeps no stream %v", s.layer, st))
+	}
+	return q
+}

@@ -1,0 +1,79 @@
+package kv
+
+import (
+	"fmt"
+
+	"furlong/ops"
+)
+
+// A pass is what the stores of all layers share while a forward runs. Row lists depend on tokens, class, rate and reach
+// and not on the layer, so each is made once. The memory stays for the next pass.
+type pass struct {
+	seqs  []*Sequence
+	lists []rowList
+}
+
+// A rowList is the rows of a view, or the slots of a Put, which is a view in which each token reads its own row.
+type rowList struct {
+	in    *ops.Tokens
+	class class
+	rate  int
+	reach Reach
+	v     ops.View // without a pool
+}
+
+// own reaches the position itself.
+var own = Reach{span, 1}
+
+func (p *pass) begin(seqs []*Sequence) {
+	p.seqs, p.lists = seqs, p.lists[:0]
+}
+
+func (p *pass) slots(at *ops.Tokens, q *pool) []int32 { return p.list(at, q, own).Rows }
+
+func (p *pass) view(in *ops.Tokens, q *pool, r Reach) ops.View {
+	v := *p.list(in, q, r)
+	v.Pool = q.t
+	return v
+}
+
+// list returns the rows of a view, made before or now.
+func (p *pass) list(in *ops.Tokens, q *pool, r Reach) *ops.View {
+	for i := range p.lists {
+		if l := &p.lists[i]; l.in == in && l.class == q.class && l.rate == q.rate && l.reach == r {
+			return &l.v
+		}
+	}
+	l := p.grow()
+	l.in, l.class, l.rate, l.reach = in, q.class, q.rate, r
+	fill(&l.v, in, r, func(rows []int32, seq, lo, hi int32) []int32 {
+		return appendRows(rows, p.seqs[seq].table[q.class], int32(q.rows), lo, hi)
+	})
+	return &l.v
+}
+
+// grow returns the next list, with the memory it had in an earlier pass.
+func (p *pass) grow() *rowList {
+	if n := len(p.lists); n < cap(p.lists) {
+		p.lists = p.lists[:n+1]
+	} else {
+		p.lists = append(p.lists, rowList{})
+	}
+	return &p.lists[len(p.lists)-1]
+}
+
+// appendRows appends where positions lo up to hi lie, n rows a page.
+func appendRows(rows, table []int32, n, lo, hi int32) []int32 {
+	for lo < hi {
+		page := table[lo/n]
+		if page < 0 {
+			panic(fmt.Sprintf("kv: position %d is read after its page was given back", lo))
+		}
+		end := min(hi, (lo/n+1)*n)
+		for at := page*n + lo%n; lo < end; lo++ {
+			rows = append(rows, at)
+			at++
+		}
+	}
+	return rows
+}
