@@ -15,8 +15,8 @@ tensor reward data/*
 data
 device
 device/gpu kernels comm quant checkpoint
-kernels/ref comm/* checkpoint/* rl/rltest
-kernels/*
+kernels/ref comm/* checkpoint/safetensors rl/rltest
+kernels/* checkpoint/*
 ops
 kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe

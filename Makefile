@@ -1,0 +1,68 @@
+# Every target is plain go commands that can be typed by hand. `make ci` is what .ci/run runs.
+#
+#   make build   the binary, ./furlong
+#   make test    all tests; under a minute on two cores
+#   make race    the same under the race detector, with the invariants checked; needs a C compiler
+#   make lint    vet, staticcheck, golangci-lint; builds them the first time, about three minutes
+#   make fuzz    every fuzz test for FUZZTIME each
+#   make bench   every benchmark once; for a comparison see CONTRIBUTING.md
+#   make slow    the tests that take long: more seeds, more sizes, longer runs
+#   make docs    what the documentation promises: examples run, links lead somewhere, every package has its page
+#   make ci      build, format, vet, test, lint, race, and a short run of the default recipe
+
+GO       ?= go
+PKG      ?= ./...
+FUZZTIME ?= 10s
+TOOL     := $(GO) tool -modfile=tools/go.mod
+
+.PHONY: build test race vet format lint fuzz bench slow docs ci size smoke
+.DEFAULT_GOAL := build
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o furlong ./cmd/furlong
+
+test:
+	$(GO) test $(PKG)
+
+race:
+	CGO_ENABLED=1 $(GO) test -race -short -tags invariants $(PKG)
+
+vet:
+	$(GO) vet $(PKG)
+
+# gofmt prints the names of files that it would change; any is a failure.
+format:
+	@files=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$files" ]; then echo "not in gofmt's form:"; echo "$$files"; exit 1; fi
+
+lint: vet
+	$(TOOL) staticcheck $(PKG)
+	$(TOOL) golangci-lint run $(PKG)
+
+# go test takes one fuzz test at a time. Minimising what is merely interesting is not worth its minute.
+fuzz:
+	@set -e; for p in $$($(GO) list $(PKG)); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "fuzz $$p $$f"; \
+	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1x $$p; \
+	  done; \
+	done
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem $(PKG)
+
+slow:
+	$(GO) test -count=1 -tags slow -timeout 2h $(PKG)
+
+docs:
+	$(GO) test -run '^Example|^TestHouse$$|^TestLinks$$' $(PKG)
+
+# The binary has a ceiling, so that nothing large slips into it.
+size: build
+	@bytes=$$(wc -c < furlong); echo "furlong: $$bytes bytes, at most 41943040"; [ $$bytes -le 41943040 ]
+
+# What a new user types first must work in a fresh clone, in a short form.
+smoke:
+	bash .ci/smoke
+
+ci: size format vet test lint race smoke

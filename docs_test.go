@@ -1,0 +1,67 @@
+package furlong_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// TestLinks follows every link of every Markdown file to a file of the tree.
+func TestLinks(t *testing.T) {
+	complaints, err := deadLinks(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range complaints {
+		t.Error(c)
+	}
+}
+
+func TestDeadLinks(t *testing.T) {
+	got, err := deadLinks(fstest.MapFS{
+		"README.md":     {Data: []byte("[a](docs/a.md#top) [b](docs/b.md) [c](https://example.com) [d](#here) ![e](docs)")},
+		"docs/a.md":     {Data: []byte("[up](../README.md) [gone](gone.md)")},
+		"runs/x/y.md":   {Data: []byte("[a run's](affair)")},
+		"docs/notes.go": {Data: []byte("[not](markdown)")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "README.md: docs/b.md does not exist, docs/a.md: docs/gone.md does not exist"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
+	}
+}
+
+// A link in Markdown that is not a URL: (target), (target#part), (target "title").
+var link = regexp.MustCompile(`\]\(([^)#: ]+)(?:#[^) ]*)?(?: "[^"]*")?\)`)
+
+func deadLinks(fsys fs.FS) (out []string, err error) {
+	err = fs.WalkDir(fsys, ".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return enter(fsys, p, d)
+		}
+		if path.Ext(p) != ".md" {
+			return nil
+		}
+		text, err := fs.ReadFile(fsys, p)
+		if err != nil {
+			return err
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			target := path.Join(path.Dir(p), m[1])
+			if _, err := fs.Stat(fsys, target); err != nil {
+				out = append(out, p+": "+target+" does not exist")
+			}
+		}
+		return nil
+	})
+	return out, err
+}
