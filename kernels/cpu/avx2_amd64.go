@@ -22,8 +22,8 @@ func pause(n int) { asm.Pause(n) }
 func (avx2) name() string { return "avx2" }
 
 type (
-	gemm     func(c, a, b *float32, k, n, cs, as, ak, bk, bp, mode int)
-	gemmHalf func(c, a *float32, b *uint16, k, n, cs, as, ak, bk, bp, mode int)
+	gemm     func(c, a, b *float32, k, n, cs, as, ak, bk, bp, ahead, mode int)
+	gemmHalf func(c, a *float32, b *uint16, k, n, cs, as, ak, bk, bp, ahead, mode int)
 )
 
 // The product functions by rows and panels.
@@ -63,10 +63,10 @@ func (avx2) multiply(t *tile) {
 	}
 	const f, h = 4, 2 // bytes
 	if t.half != nil {
-		gemmHalves[t.rows][t.panels](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, f*t.cs, f*t.as, f*t.ak, h*t.bk, h*t.bp, mode)
+		gemmHalves[t.rows][t.panels](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, f*t.cs, f*t.as, f*t.ak, h*t.bk, h*t.bp, h*t.ahead, mode)
 		return
 	}
-	gemms[t.rows][t.panels](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, f*t.cs, f*t.as, f*t.ak, f*t.bk, f*t.bp, mode)
+	gemms[t.rows][t.panels](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, f*t.cs, f*t.as, f*t.ak, f*t.bk, f*t.bp, f*t.ahead, mode)
 }
 
 func (avx2) packRows(dst, b []float32, n, ld int) {

@@ -31,7 +31,7 @@ type block struct{ product, r0, r1, p0, p1 int }
 // The pieces of a large product are cut to the caches. Cutting k reloads the accumulators and goes on, so the
 // chain stays one.
 const (
-	deepK   = 384     // a piece of b, deepK x 16, stays in the first cache
+	deepK   = 512     // a piece of b, deepK x 16, stays in the first cache
 	pieceA  = 1 << 15 // elements of a piece of a: it stays in the second cache
 	tallest = 6       // rows of the tallest tile
 )

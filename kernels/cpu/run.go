@@ -106,6 +106,7 @@ func (r *run) takeB(p, n int) {
 	at := (p*r.k + r.k0) * panel
 	r.t.half = nil
 	r.t.bk, r.t.bp = panel, panel*r.k
+	r.t.ahead = r.ahead(n)
 	switch {
 	case b.packed != nil:
 		r.t.b = b.packed[at:]
@@ -114,10 +115,19 @@ func (r *run) takeB(p, n int) {
 		r.t.half = b.half[at:]
 		return
 	}
-	r.t.b, r.t.bp = r.copyB, panel*r.kc
+	r.t.b, r.t.bp, r.t.ahead = r.copyB, panel*r.kc, 0
 	for i := range n {
 		r.unpack(r.copyB[i*panel*r.kc:][:panel*r.kc], p+i)
 	}
+}
+
+// ahead returns how far ahead packed lines are fetched: in the next panel if this one stays in the cache for many
+// tiles, else a little further on.
+func (r *run) ahead(panels int) int {
+	if r.rows > tallest {
+		return panel * r.k * panels
+	}
+	return 512
 }
 
 // unpack writes the piece of panel p to dst [kc, 16]. Columns beyond the last are zero.

@@ -25,6 +25,7 @@ type tile struct {
 	c, a, b            []float32
 	half               []uint16
 	cs, as, ak, bk, bp int
+	ahead              int  // from each line of b to one that is worth fetching early
 	from               bool // chains start from c, else from zero
 	add                bool // what c held is added at the end
 }

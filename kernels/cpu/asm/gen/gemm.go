@@ -14,7 +14,7 @@ var tiles = []struct{ rows, panels int }{
 	{3, 2}, {2, 2}, {1, 2}, {1, 4},
 }
 
-const prefetch = 2048 // bytes ahead in a panel, for tiles so low that panels come from afar
+const stream = 2048 // bytes ahead in panels that low tiles fetch
 
 func (g *gen) gemm() {
 	for _, t := range tiles {
@@ -33,6 +33,7 @@ type tile struct {
 	as, as3, as5    reg.GPVirtual // row r of a is at as*r
 	ak, bk          reg.GPVirtual
 	bp, bp3         reg.GPVirtual // panel p of b is at bp*p
+	ahead           reg.GPVirtual // bytes from b to what it fetches, when there is one panel
 	acc             []reg.VecVirtual
 	b0, b1, x, high reg.VecVirtual
 }
@@ -42,7 +43,7 @@ func (g *gen) tile(rows, panels int, half bool) {
 	if half {
 		name, of = name+"H", "uint16"
 	}
-	g.fn(name, "(c, a *float32, b *"+of+", k, n, cs, as, ak, bk, bp, mode int)",
+	g.fn(name, "(c, a *float32, b *"+of+", k, n, cs, as, ak, bk, bp, ahead, mode int)",
 		fmt.Sprintf("%s multiplies n tiles of %d rows by %d panels; see Args.", name, rows, panels))
 	t := &tile{gen: g, rows: rows, panels: panels, half: half}
 	t.load()
@@ -51,6 +52,9 @@ func (g *gen) tile(rows, panels int, half bool) {
 	one, test, done := g.label("one"), g.label("test"), g.label("done")
 	g.Label(next)
 	t.start()
+	if rows > 3 {
+		t.fetch()
+	}
 	a, b, k := g.GP64(), g.GP64(), g.arg("k")
 	g.MOVQ(t.a, a)
 	g.MOVQ(t.b, b)
@@ -90,6 +94,8 @@ func (t *tile) load() {
 	}
 	if t.panels > 1 {
 		t.bp = t.arg("bp")
+	} else {
+		t.ahead = t.arg("ahead")
 	}
 	if t.panels > 3 {
 		t.bp3 = t.times(t.bp, 3)
@@ -155,8 +161,10 @@ func (t *tile) step(a, b reg.Register) {
 
 // panel loads 16 columns. In a bfloat16 panel, word j holds columns j (low) and j+8.
 func (t *tile) panel(b reg.Register, p int) {
-	if t.rows < 6 {
-		t.PREFETCHT0(t.panelB(b, p, prefetch))
+	if t.panels > 1 {
+		t.PREFETCHT0(t.panelB(b, p, stream))
+	} else {
+		t.PREFETCHT1(idx(b, t.ahead, 1, 0))
 	}
 	if !t.half {
 		t.VMOVUPS(t.panelB(b, p, 0), t.b0)
@@ -209,6 +217,19 @@ func (t *tile) start() {
 		t.VXORPS(v, v, v)
 	}
 	t.Label(done)
+}
+
+// fetch asks for the rows of the next tile of c while this one is computed: they often come from afar.
+func (t *tile) fetch() {
+	p := t.GP64()
+	t.MOVQ(t.c, p)
+	for range t.rows {
+		t.ADDQ(t.cs, p)
+	}
+	for range t.rows {
+		t.PREFETCHT0(at(p, 0))
+		t.ADDQ(t.cs, p)
+	}
 }
 
 // finish writes the accumulators to c, plus c if mode has bit 1.
