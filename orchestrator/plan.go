@@ -91,8 +91,8 @@ func (p Plan) Actions() iter.Seq[Action] {
 	}
 }
 
-// cycle emits the steps of cycle c. A save comes before the push, so that a checkpoint of cycle c holds what version c+1 serves,
-// and an evaluation after it.
+// cycle emits the steps of cycle c. What it has to say comes before the save, so that no checkpoint knows a cycle that the metrics
+// do not; the save comes before the push, so that a checkpoint of cycle c holds what the next version serves; an evaluation after it.
 func (p Plan) cycle(emit *emitter, c int) {
 	last, ahead := c == p.Cycles, p.Loop == "one-step-off"
 	if !ahead {
@@ -101,12 +101,12 @@ func (p Plan) cycle(emit *emitter, c int) {
 	emit.do(Await, c)
 	emit.when(ahead && !last, Start, c+1)
 	emit.do(Train, c)
+	emit.do(Publish, c)
 	save := p.WithSave && (last || every(c, p.SaveEvery))
 	push := last || c%p.PushEvery == 0
 	emit.when(ahead && !last && (save || push), Sync, c+1)
 	emit.when(save, Save, c)
 	emit.when(push, Push, c)
-	emit.do(Publish, c)
 	emit.when(p.WithEval && (last || every(c, p.EvalEvery)), Eval, c)
 }
 

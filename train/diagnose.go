@@ -13,6 +13,7 @@ func report(stats rl.Stats, s *loss.Sums, c loss.Config) {
 	stats["train/loss"] = s.Loss
 	stats["train/entropy_loss"] = s.Entropy
 	stats["train/nonfinite_tokens"] = float64(s.NonFinite)
+	stats["train/tokens"], stats["train/samples"] = float64(s.Tokens), float64(s.Samples)
 	if c.Type == "sft_loss" {
 		return
 	}
@@ -49,8 +50,8 @@ func diagnose(stats rl.Stats, samples []*rl.Sample) {
 	}
 	spread(stats, diffs)
 	stats["train/logp_diff/signed"] = signed / float64(len(diffs))
-	byAge.report(stats, "train/logp_diff/position/")
-	byProb.report(stats, "train/logp_diff/probability/")
+	byAge.report(stats, "train/logp_diff/by_position/")
+	byProb.report(stats, "train/logp_diff/by_prob/")
 	meanLogProbs(stats, samples, len(diffs))
 }
 

@@ -1,0 +1,187 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"furlong/metrics/disk"
+	"furlong/rl"
+)
+
+// state is the loop's part of a checkpoint.
+type state struct {
+	Cycle   int          `json:"cycle"`   // the last one trained
+	Pushes  int          `json:"pushes"`  // so far; the next process's first push is the next
+	Skipped int          `json:"skipped"` // steps skipped in a row
+	Prompts []byte       `json:"prompts"` // the source's state
+	Pending []*rl.Sample `json:"pending"` // the next cycle's batch, where it had been generated
+	Version rl.Version   `json:"version"` // that chose it
+}
+
+const (
+	loopFile  = "loop.json"
+	trainDir  = "trainer"
+	tmpPrefix = "tmp-"
+)
+
+// save writes checkpoint step-N of the last trained cycle: under another name, checked by a manifest, renamed when it is whole. What was saved before
+// stays until then.
+func (l *Loop) save(ctx context.Context) error {
+	final := filepath.Join(l.Dir, fmt.Sprintf("step-%06d", l.trained))
+	tmp := filepath.Join(l.Dir, tmpPrefix+filepath.Base(final))
+	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(filepath.Join(tmp, trainDir), 0o755)); err != nil {
+		return err
+	}
+	if err := l.write(ctx, tmp); err != nil {
+		return errors.Join(err, os.RemoveAll(tmp))
+	}
+	if err := publishDir(tmp, final); err != nil {
+		return err
+	}
+	l.saved = l.trained
+	return l.prune()
+}
+
+func (l *Loop) write(ctx context.Context, dir string) error {
+	s, err := l.state()
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	if err := disk.ReplaceBytes(filepath.Join(dir, loopFile), raw); err != nil {
+		return err
+	}
+	if err := l.Train.Save(ctx, filepath.Join(dir, trainDir)); err != nil {
+		return err
+	}
+	return writeManifest(dir)
+}
+
+// state returns what decides the rest of the run besides the trainer. A batch that has been generated goes along; of one that has not, the
+// prompts are handed out again.
+func (l *Loop) state() (state, error) {
+	s := state{Cycle: l.trained, Pushes: l.pushes, Skipped: l.skipped}
+	b := l.flying[l.trained+1]
+	if b == nil {
+		var err error
+		s.Prompts, err = l.Prompts.State()
+		return s, err
+	}
+	select {
+	case <-b.done:
+		if b.err == nil {
+			var err error
+			s.Pending, s.Version = b.samples, b.version
+			s.Prompts, err = l.Prompts.State()
+			return s, err
+		}
+	default:
+	}
+	s.Prompts = b.before
+	return s, nil
+}
+
+// saveLast saves what an interrupt leaves, unless there is nothing new. One step ahead the batch in flight is waited for: it was begun
+// with weights that are no more.
+func (l *Loop) saveLast(ctx context.Context) error {
+	if l.Dir == "" || l.trained == l.saved {
+		return nil
+	}
+	if b := l.flying[l.trained+1]; b != nil {
+		<-b.done
+	}
+	return l.save(ctx)
+}
+
+// Load brings the loop, the prompt source and the trainer to where the newest checkpoint of Dir was taken, and returns its cycle. Without a checkpoint it
+// returns 0. A checkpoint that is not what its manifest says is refused.
+func (l *Loop) Load(ctx context.Context) (int, error) {
+	dir, err := newest(l.Dir)
+	if err != nil || dir == "" {
+		return 0, err
+	}
+	if err := checkManifest(dir); err != nil {
+		return 0, fmt.Errorf("checkpoint %s is damaged: %w; remove it to go on from the one before", dir, err)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, loopFile))
+	if err != nil {
+		return 0, err
+	}
+	var s state
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, loopFile), err)
+	}
+	if err := l.Prompts.Restore(s.Prompts); err != nil {
+		return 0, fmt.Errorf("%s: %w", dir, err)
+	}
+	if err := l.Train.Load(ctx, filepath.Join(dir, trainDir)); err != nil {
+		return 0, fmt.Errorf("%s: %w", dir, err)
+	}
+	l.adopt(s)
+	return s.Cycle, nil
+}
+
+func (l *Loop) adopt(s state) {
+	l.trained, l.saved, l.pushes, l.skipped = s.Cycle, s.Cycle, s.Pushes, s.Skipped
+	l.flying = map[int]*batch{}
+	if s.Pending != nil {
+		b := &batch{cycle: s.Cycle + 1, samples: s.Pending, version: s.Version, done: make(chan struct{})}
+		close(b.done)
+		l.flying[b.cycle] = b
+	}
+}
+
+// checkpoints returns the whole checkpoints of dir by cycle, ascending.
+func checkpoints(dir string) (map[int]string, []int, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, nil
+	}
+	found := map[int]string{}
+	var cycles []int
+	for _, e := range entries {
+		n, ok := strings.CutPrefix(e.Name(), "step-")
+		if c, bad := strconv.Atoi(n); ok && bad == nil && e.IsDir() {
+			found[c] = filepath.Join(dir, e.Name())
+			cycles = append(cycles, c)
+		}
+	}
+	slices.Sort(cycles)
+	return found, cycles, err
+}
+
+func newest(dir string) (string, error) {
+	found, cycles, err := checkpoints(dir)
+	if err != nil || len(cycles) == 0 {
+		return "", err
+	}
+	return found[cycles[len(cycles)-1]], nil
+}
+
+// prune removes old checkpoints, and what killed writers left.
+func (l *Loop) prune() error {
+	left, err := filepath.Glob(filepath.Join(l.Dir, tmpPrefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, d := range left {
+		err = errors.Join(err, os.RemoveAll(d))
+	}
+	found, cycles, scan := checkpoints(l.Dir)
+	for _, c := range cycles[:max(0, len(cycles)-l.Config.Keep)] {
+		if l.Config.Retain == 0 || c%l.Config.Retain != 0 {
+			err = errors.Join(err, os.RemoveAll(found[c]))
+		}
+	}
+	return errors.Join(err, scan)
+}

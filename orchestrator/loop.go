@@ -1,0 +1,287 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"furlong/rl"
+)
+
+// Config is what the loop can be told. The zero value is not usable; start from Default.
+type Config struct {
+	Plan
+	Batch      int    `flag:"rollout-batch-size" help:"prompts of a cycle"`
+	PerPrompt  int    `flag:"n-samples-per-prompt" help:"samples of a prompt: its group"`
+	Seed       uint64 `flag:"rollout-seed" help:"seed of all draws of the run"`
+	MaxSkipped int    `flag:"max-skipped-steps" help:"optimizer steps skipped in a row (loss or gradient not finite) after which the run stops"`
+	Keep       int    `flag:"save-keep" help:"newest checkpoints that are kept"`
+	Retain     int    `flag:"save-retain-interval" help:"also keep every checkpoint whose cycle is a multiple of this; 0 for none"`
+
+	Sampling rl.Sampling `flag:"-"`
+}
+
+// Default returns a synchronous loop of 32 prompts by 8 samples.
+func Default() Config {
+	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, Keep: 2, Sampling: rl.DefaultSampling()}
+}
+
+// Validate reports everything that is wrong with c, in the words of the flags.
+func (c Config) Validate() error {
+	errs := []error{c.Plan.Validate()}
+	for _, f := range []struct {
+		flag string
+		v    int
+	}{{"rollout-batch-size", c.Batch}, {"n-samples-per-prompt", c.PerPrompt}, {"max-skipped-steps", c.MaxSkipped}, {"save-keep", c.Keep}} {
+		if f.v < 1 {
+			errs = append(errs, fmt.Errorf("--%s is %d, want at least 1", f.flag, f.v))
+		}
+	}
+	if c.Retain < 0 {
+		errs = append(errs, fmt.Errorf("--save-retain-interval is %d, want 0 or more", c.Retain))
+	}
+	return errors.Join(errs...)
+}
+
+// A Loop carries out a plan. All fields but the state at the end are set by whoever makes it.
+type Loop struct {
+	Config  Config
+	Rollout rl.RolloutEngine
+	Train   rl.TrainEngine
+	Prompts rl.PromptSource
+	Grade   func(context.Context, []*rl.Sample) error
+	Decode  func([]int32) string
+	Eval    func(ctx context.Context, cycle int) error
+	Watch   Watcher
+	Clock   func() time.Time
+	Dir     string // of the checkpoints
+	Epoch   int    // how often the run was started before
+
+	wg      sync.WaitGroup
+	flying  map[int]*batch
+	trained int        // the last cycle trained
+	pushes  int        // counts on over resumes
+	version rl.Version // served
+	skipped int        // steps skipped in a row
+	saved   int        // cycle of the newest checkpoint
+	report  Report     // of the cycle in hand
+	times   rl.Stats   // seconds by step since the last report
+	told    time.Time  // of the last report
+}
+
+// A Watcher is told what happens. Its errors end the run: a run that can't be written down is not worth going on.
+type Watcher interface {
+	// Phase says that a step begins.
+	Phase(a Action)
+	// Span says that a lane (rollout, reward, train, ...) did something from t0 to t1 for a cycle.
+	Span(cycle int, lane, name string, t0, t1 time.Time, v rl.Version) error
+	// Cycle reports a finished cycle.
+	Cycle(r *Report) error
+}
+
+// A Report is what a finished cycle has to say.
+type Report struct {
+	Cycle   int
+	Step    int
+	Version rl.Version // served when the cycle ended
+	Samples []*rl.Sample
+	Stats   rl.Stats
+}
+
+// Run carries out the plan from where the loop stands, and returns when everything it started has ended. When ctx ends, it saves a checkpoint of
+// the last trained cycle, and returns ctx's error.
+func (l *Loop) Run(ctx context.Context) error {
+	l.begin()
+	gen, stop := l.generation(ctx)
+	defer l.wg.Wait()
+	defer stop()
+	for a := range l.plan().Actions() {
+		l.Watch.Phase(a)
+		if err := l.act(ctx, gen, a); err != nil {
+			if ctx.Err() != nil {
+				return errors.Join(ctx.Err(), l.saveLast(context.WithoutCancel(ctx)))
+			}
+			return fmt.Errorf("cycle %d: %v: %w", a.Cycle, a.Kind, err)
+		}
+	}
+	return nil
+}
+
+func (l *Loop) begin() {
+	if l.flying == nil {
+		l.flying = map[int]*batch{}
+	}
+	l.times, l.told = rl.Stats{}, l.Clock()
+}
+
+// generation returns the context of generation. In the synchronous loop an interrupt ends it, since the batch can be made again. One step ahead it
+// cannot (its weights are gone once the trainer moves on), so it runs to its end.
+func (l *Loop) generation(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.Config.Loop == "one-step-off" {
+		return context.WithCancel(context.WithoutCancel(ctx))
+	}
+	return context.WithCancel(ctx)
+}
+
+// plan returns the plan from where the loop stands.
+func (l *Loop) plan() Plan {
+	p := l.Config.Plan
+	p.ResumedAfter, p.WithEval, p.WithSave = l.trained, l.Eval != nil, l.Dir != ""
+	return p
+}
+
+// act carries out one step.
+func (l *Loop) act(ctx, gen context.Context, a Action) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t0 := l.Clock()
+	err := l.do(ctx, gen, a)
+	if lane, ok := lanes[a.Kind]; ok && err == nil {
+		t1 := l.Clock()
+		l.spent(a.Kind, t1.Sub(t0))
+		err = l.Watch.Span(max(a.Cycle, 1), lane, a.Kind.String(), t0, t1, l.version)
+	}
+	return err
+}
+
+// lanes are the rows of the timeline that steps of the driver belong to.
+var lanes = map[Kind]string{Push: "update", Eval: "eval", Await: "wait", Train: "train", Save: "save", Sync: "wait"}
+
+func (l *Loop) do(ctx, gen context.Context, a Action) error {
+	switch a.Kind {
+	case Push:
+		return l.push(ctx)
+	case Eval:
+		return l.Eval(ctx, a.Cycle)
+	case Start:
+		if l.flying[a.Cycle] != nil {
+			return nil // it came with the checkpoint
+		}
+		return l.start(gen, a.Cycle)
+	case Await:
+		return l.take(ctx, a.Cycle)
+	case Sync:
+		_, err := l.await(gen, a.Cycle)
+		return err
+	case Train:
+		return l.train(ctx, a.Cycle)
+	case Save:
+		return l.save(ctx)
+	}
+	return l.publish()
+}
+
+// push publishes the trainer's weights. A failed update leaves the engine on its old version, and ends the run.
+func (l *Loop) push(ctx context.Context) error {
+	v := rl.NewVersion(l.Epoch, l.pushes+1)
+	if err := l.Rollout.Pause(ctx); err != nil {
+		return err
+	}
+	err := l.Rollout.Update(ctx, l.Train.Publish(v))
+	if err = errors.Join(err, l.Rollout.Resume(ctx)); err != nil {
+		return err
+	}
+	if got := l.Rollout.Version(); got != v {
+		return fmt.Errorf("rollout engine serves version %v, want %v", got, v)
+	}
+	l.pushes++
+	l.version = v
+	return nil
+}
+
+// take waits for the cycle's batch and begins the cycle's report.
+func (l *Loop) take(ctx context.Context, c int) error {
+	b, err := l.await(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := l.checkVersions(b); err != nil {
+		return err
+	}
+	l.report = Report{Cycle: c, Samples: b.samples, Stats: rl.Stats{}}
+	rolloutStats(l.report.Stats, b, l.version)
+	if b.t1.IsZero() {
+		return nil // generated before a restart
+	}
+	return errors.Join(l.Watch.Span(c, "rollout", "generate", b.t0, b.t1, b.version), l.Watch.Span(c, "reward", "grade", b.t1, b.t2, b.version))
+}
+
+// checkVersions makes sure that no token was chosen by a policy that the run has not served, or an older one than the loop allows.
+func (l *Loop) checkVersions(b *batch) error {
+	oldest := b.version.Count()
+	for _, s := range b.samples {
+		n := 0
+		for _, sp := range s.Versions {
+			n += sp.Tokens
+			if c := sp.Version.Count(); c < oldest || c > l.version.Count() {
+				return fmt.Errorf("prompt %s, sample %d: tokens of version %v, want %d to %d", s.Prompt.ID, s.Index, sp.Version, oldest, l.version.Count())
+			}
+		}
+		if n != len(s.Response) || len(s.LogProbs) != n {
+			return fmt.Errorf("prompt %s, sample %d: %d tokens, %d logprobs, versions of %d", s.Prompt.ID, s.Index, len(s.Response), len(s.LogProbs), n)
+		}
+	}
+	return nil
+}
+
+// train takes the cycle's optimizer step.
+func (l *Loop) train(ctx context.Context, c int) error {
+	stats, err := l.Train.Step(ctx, &rl.Batch{Samples: l.report.Samples, Cycle: c})
+	if err != nil {
+		return err
+	}
+	for k, v := range stats {
+		l.report.Stats[k] = v
+	}
+	l.report.Step = int(stats["train/step"])
+	l.trained = c
+	delete(l.flying, c)
+	if stats["train/skipped_steps"] == 0 {
+		l.skipped = 0
+		return nil
+	}
+	if l.skipped++; l.skipped >= l.Config.MaxSkipped {
+		return fmt.Errorf("%d optimizer steps in a row were skipped, since their loss or gradient was not finite (--max-skipped-steps): the weights are those before the first of them", l.skipped)
+	}
+	return nil
+}
+
+// publish hands the cycle's report to the watcher, with the time spent on each kind of step since the last report.
+func (l *Loop) publish() error {
+	now := l.Clock()
+	account(l.report.Stats, l.times, now.Sub(l.told).Seconds())
+	l.report.Version = l.version
+	l.times, l.told = rl.Stats{}, now
+	return l.Watch.Cycle(&l.report)
+}
+
+// account writes where the trainer's time went: the parts add up to the whole.
+func account(stats, times rl.Stats, whole float64) {
+	wait := times["wait"]
+	stats["perf/step_time"] = whole
+	stats["perf/train_wait_time"], stats["perf/wait_time_ratio"] = wait, wait/max(whole, 1e-9)
+	stats["perf/reward_wait_time"] = min(wait, stats["perf/reward_time"])
+	stats["perf/rollout_wait_time"] = wait - stats["perf/reward_wait_time"]
+	stats["perf/train_time"], stats["perf/actor_train_time"] = times["train"], times["train"]
+	other := whole - wait
+	for _, part := range []string{"train", "update_weights", "eval", "save_model"} {
+		stats["perf/"+part+"_time"] = times[part]
+		other -= times[part]
+	}
+	stats["perf/other_time"] = max(0, other)
+	if times["train"] > 0 {
+		stats["perf/actor_train_tok_per_s"] = (stats["rollout/tokens"] + stats["rollout/prompt_tokens"]) / times["train"]
+	}
+}
+
+// timers name what a step's seconds are booked under.
+var timers = map[Kind]string{Push: "update_weights", Await: "wait", Sync: "wait", Train: "train", Save: "save_model", Eval: "eval"}
+
+func (l *Loop) spent(k Kind, d time.Duration) {
+	if name, ok := timers[k]; ok {
+		l.times[name] += d.Seconds()
+	}
+}

@@ -1,0 +1,108 @@
+package orchestrator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"furlong/metrics/disk"
+)
+
+const manifestFile = "manifest.json"
+
+// A manifest says what a checkpoint holds: the SHA-256 of every file but itself.
+type manifest struct {
+	Files map[string]string `json:"files"`
+}
+
+func writeManifest(dir string) error {
+	m, err := hashes(dir)
+	if err != nil {
+		return err
+	}
+	raw, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return err
+	}
+	return disk.ReplaceBytes(filepath.Join(dir, manifestFile), raw)
+}
+
+// checkManifest reports every file that is missing, changed or unknown.
+func checkManifest(dir string) error {
+	raw, err := os.ReadFile(filepath.Join(dir, manifestFile))
+	if err != nil {
+		return err
+	}
+	var want manifest
+	if err := json.Unmarshal(raw, &want); err != nil {
+		return fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	got, err := hashes(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for name, h := range want.Files {
+		if got.Files[name] == "" {
+			errs = append(errs, fmt.Errorf("%s is missing", name))
+		} else if got.Files[name] != h {
+			errs = append(errs, fmt.Errorf("%s has changed: sha256 is %.12s, want %.12s", name, got.Files[name], h))
+		}
+	}
+	for name := range got.Files {
+		if want.Files[name] == "" {
+			errs = append(errs, fmt.Errorf("%s is not in the manifest", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func hashes(dir string) (manifest, error) {
+	m := manifest{Files: map[string]string{}}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == manifestFile {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		m.Files[filepath.ToSlash(rel)], err = hash(path)
+		return err
+	})
+	return m, err
+}
+
+func hash(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// publishDir puts a finished directory in the place of final and forces the rename to the disk.
+func publishDir(tmp, final string) error {
+	if err := os.RemoveAll(final); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, final); err != nil {
+		return err
+	}
+	parent, err := os.Open(filepath.Dir(final))
+	if err != nil {
+		return err
+	}
+	return errors.Join(parent.Sync(), parent.Close())
+}
