@@ -21,7 +21,7 @@ type Options struct {
 	Live  bool             // the writer is a terminal
 	Color bool             // escape codes for colour are welcome (a terminal, and NO_COLOR is not set)
 	Quiet bool             // show nothing; Write still passes through
-	Width int              // columns of the terminal; 0 means 100
+	Width int              // columns of the terminal; 0 means 80
 	Now   func() time.Time // the clock
 }
 
@@ -48,7 +48,7 @@ type mark struct {
 // New returns a Line that begins now, with nothing done.
 func New(w io.Writer, o Options) *Line {
 	if o.Width == 0 {
-		o.Width = 100
+		o.Width = 80
 	}
 	now := o.Now()
 	m := mark{at: now}

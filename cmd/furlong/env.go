@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"furlong/config"
+	"furlong/progress"
 )
 
 // env is what a command is given: its arguments and its surroundings. Results go to stdout, logs to stderr.
@@ -18,12 +20,31 @@ type env struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	terminal       bool // stderr is one
+	color          bool // and colour is welcome there
 	log            *slog.Logger
+}
+
+// talk is what a command that takes long can be told about its output; add it to the command's Set.
+type talk struct {
+	Quiet bool `flag:"quiet" help:"show no progress"`
 }
 
 func newEnv(args []string, stdin io.Reader, stdout, stderr *os.File) *env {
 	terminal := isTerminal(stderr)
-	return &env{args: args, stdin: stdin, stdout: stdout, stderr: stderr, terminal: terminal, log: newLog(stderr, terminal)}
+	return &env{
+		args: args, stdin: stdin, stdout: stdout, stderr: stderr,
+		terminal: terminal, color: terminal && os.Getenv("NO_COLOR") == "", log: newLog(stderr, terminal),
+	}
+}
+
+// follow shows the progress of a piece of work on stderr, and has logs appear above it. total is 0 when not known. Call
+// the line's Finish when the work is over.
+func (e *env) follow(title, unit string, total int64, t talk) *progress.Line {
+	l := progress.New(e.stderr, progress.Options{
+		Title: title, Unit: unit, Total: total, Live: e.terminal, Color: e.color, Quiet: t.Quiet, Now: time.Now,
+	})
+	e.log = newLog(l, e.terminal)
+	return l
 }
 
 // newLog returns a logger for w: text for people, JSON for programs.

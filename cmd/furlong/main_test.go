@@ -66,6 +66,20 @@ func TestCommandsAnswerHelp(t *testing.T) {
 	}
 }
 
+// Logs written while a progress line stands come out whole.
+func TestFollow(t *testing.T) {
+	var b bytes.Buffer
+	e := &env{stderr: &b}
+	l := e.follow("eval", "problems", 4, talk{})
+	l.Set(3, "")
+	e.log.Info("checkpoint written")
+	l.Finish()
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	if len(lines) != 2 || !json.Valid([]byte(lines[0])) || !strings.HasPrefix(lines[1], "eval  3/4 problems  75%") {
+		t.Errorf("got\n%s\nwant a line of JSON and a line of progress", b.String())
+	}
+}
+
 func TestReportWarnsOnceForEachReason(t *testing.T) {
 	var b bytes.Buffer
 	e := &env{log: newLog(&b, false)}
