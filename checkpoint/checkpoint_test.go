@@ -46,7 +46,7 @@ func TestJoinCountsTheRest(t *testing.T) {
 	if got := Join(errs).Error(); !strings.Contains(got, "error 0.") || !strings.Contains(got, "and 3 more") || strings.Contains(got, "error 40.") {
 		t.Errorf("Join of %d errors says %q", len(errs), got)
 	}
-	if err := Join(nil); err != nil {
+	if err := Join(make([]error, 100)); err != nil {
 		t.Errorf("Join of nothing is %v", err)
 	}
 }
