@@ -22,10 +22,8 @@ type Cache struct {
 
 // CacheStats counts since the start.
 type CacheStats struct {
-	Lookups, LookupTokens int // sequences opened, and their tokens
-	Hits, HitTokens       int // those that found something, and the tokens found
-	Evicted               int // pages taken back from the cache, of both classes
-	Flushes               int
+	Evicted int // pages taken back, of both classes
+	Flushes int
 }
 
 // A node is the pages of one chunk of tokens after those of its ancestors. A chunk shorter than a page is a leaf.
@@ -46,8 +44,6 @@ func (c *Cache) Stats() CacheStats { return c.stats }
 // part of it: somebody wants its logits.
 func (c *Cache) Open(s *Sequence, tokens []int32) int {
 	c.open++
-	c.stats.Lookups++
-	c.stats.LookupTokens += len(tokens)
 	s.tip = &c.root
 	path, rest, n := c.match(tokens[:max(0, len(tokens)-1)])
 	if n = c.usable(path, n); n == 0 {
@@ -62,8 +58,6 @@ func (c *Cache) Open(s *Sequence, tokens []int32) int {
 	}
 	s.n = n
 	c.touch(s.tip)
-	c.stats.Hits++
-	c.stats.HitTokens += n
 	return n
 }
 
