@@ -1,15 +1,12 @@
 package script
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 )
-
-var update = flag.Bool("update", false, "rewrite the lines of scripts that start with =")
 
 // A Command is one line of a script.
 type Command struct {
@@ -57,20 +54,21 @@ func (c Command) number(s string) int {
 	return n
 }
 
-// Run gives the commands of each script that matches the pattern to the function that begin returns, and compares what it prints.
-func Run(t *testing.T, pattern string, begin func(t *testing.T) func(Command) string) {
+// Run gives the commands of each script that matches the pattern to the function that begin returns, and compares what it prints. With
+// update it rewrites the scripts instead; callers pass their -update flag.
+func Run(t *testing.T, pattern string, update bool, begin func(t *testing.T) func(Command) string) {
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no script matches %s: %v", pattern, err)
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-			runFile(t, path, begin(t))
+			runFile(t, path, update, begin(t))
 		})
 	}
 }
 
-func runFile(t *testing.T, path string, do func(Command) string) {
+func runFile(t *testing.T, path string, update bool, do func(Command) string) {
 	old, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +77,7 @@ func runFile(t *testing.T, path string, do func(Command) string) {
 	if got == string(old) {
 		return
 	}
-	if *update {
+	if update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}

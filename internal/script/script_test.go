@@ -41,9 +41,7 @@ func TestUpdateRewrites(t *testing.T) {
 	if err := os.WriteFile(path, []byte("add 5\n= 4\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	*update = true
-	defer func() { *update = false }()
-	Run(t, path, func(*testing.T) func(Command) string { return add })
+	Run(t, path, true, func(*testing.T) func(Command) string { return add })
 	got, err := os.ReadFile(path)
 	if want := "add 5\n= 5\n= done\n"; err != nil || string(got) != want {
 		t.Errorf("the script is %q, %v, want %q", got, err, want)

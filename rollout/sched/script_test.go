@@ -1,12 +1,15 @@
 package sched
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
 
 	"furlong/internal/script"
 )
+
+var update = flag.Bool("update", false, "rewrite the lines of scripts that start with =")
 
 // counter is a Memory that only counts pages: every sequence has its own.
 type counter struct {
@@ -59,7 +62,7 @@ type desk struct {
 }
 
 func TestScripts(t *testing.T) {
-	script.Run(t, "testdata/*.txt", func(t *testing.T) func(script.Command) string {
+	script.Run(t, "testdata/*.txt", *update, func(t *testing.T) func(script.Command) string {
 		d := &desk{left: map[int64]int{}}
 		return func(c script.Command) string { return d.do(t, c) }
 	})
