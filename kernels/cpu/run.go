@@ -36,7 +36,7 @@ func (r *run) reserve(s *scratch, rows, cut int) {
 		r.copyA = s.f32(rows * cut)
 	}
 	if r.b.packed == nil {
-		r.copyB = s.f32(panel * cut * r.abreast(rows))
+		r.copyB = s.f32(panel * cut * widest) // the last piece may be low, and then takes more panels than this one
 	}
 	r.edge = s.f32(rows * panel)
 }
@@ -66,12 +66,15 @@ func (r *run) takeA() {
 	r.first = r.copyA
 }
 
+// widest is the most panels that a tile takes at once.
+const widest = 4
+
 // abreast returns how many panels a tile of the given height takes at once: low tiles take more, to have enough
 // chains.
 func (r *run) abreast(rows int) int {
 	switch {
 	case rows == 1:
-		return 4
+		return widest
 	case rows <= 3:
 		return 2
 	}
