@@ -1,0 +1,155 @@
+package reward
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// longestAnswer is the most bytes of an answer that are looked at.
+const longestAnswer = 4096
+
+// An answer is what a response claims, and where it does.
+type answer struct {
+	text  string
+	where string // box, Answer: line, ####
+}
+
+// A finder looks for one form of answer.
+type finder struct {
+	where string
+	find  func(text string) (string, bool)
+}
+
+// The forms of answers.
+var (
+	inBox    = finder{"box", lastBox}
+	onLine   = finder{"Answer: line", lastLine}
+	onHashes = finder{"####", lastHashes}
+)
+
+// answerOf returns the answer of a response in the first form that occurs in it, or in none the reason why there is none.
+func answerOf(r response, forms ...finder) (a answer, none string) {
+	text, none := scope(r)
+	if none != "" {
+		return answer{}, none
+	}
+	for _, f := range forms {
+		found, ok := f.find(text)
+		switch {
+		case !ok:
+			continue
+		case len(found) > longestAnswer:
+			return answer{}, fmt.Sprintf("answer is %d bytes long, want at most %d", len(found), longestAnswer)
+		}
+		return answer{found, f.where}, ""
+	}
+	return answer{}, `no answer: neither a complete \boxed{} nor an Answer: line`
+}
+
+// The marks of a thought.
+const thinkBegin, thinkEnd = "<think>", "</think>"
+
+// endMarks are the texts of end tokens that may be left at a response's end.
+var endMarks = []string{"<｜end▁of▁sentence｜>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end|>", "</s>"}
+
+// scope returns the part of a response that is graded: what comes after its thoughts. A thought that never ended leaves
+// nothing; a response that was cut off without having ended one is taken to be still at it.
+func scope(r response) (text, none string) {
+	text = r.text
+	switch i := strings.LastIndex(text, thinkEnd); {
+	case i >= 0:
+		text = text[i+len(thinkEnd):]
+	case r.truncated:
+		return "", "no answer: cut off by the token limit, no " + thinkEnd + " before"
+	case strings.Contains(text, thinkBegin) || strings.HasSuffix(strings.TrimSpace(r.prompt), thinkBegin):
+		return "", "no answer: the thought never ends with " + thinkEnd
+	}
+	return withoutEndMarks(text), ""
+}
+
+// withoutEndMarks returns text without blanks around it and end tokens behind it.
+func withoutEndMarks(text string) string {
+	for {
+		n := len(text)
+		text = strings.TrimSpace(text)
+		for _, mark := range endMarks {
+			text = strings.TrimSuffix(text, mark)
+		}
+		if len(text) == n {
+			return text
+		}
+	}
+}
+
+// box is the command whose argument is an answer.
+const box = `\boxed`
+
+// lastBox returns what stands in the last \boxed{...} that is complete: its braces balance, escaped ones not counted. Of
+// nested boxes it is the outermost complete one. Braces that never close do not matter to those within them.
+func lastBox(text string) (string, bool) {
+	var open []int // where the content of each open brace begins, -1 for a brace that is no box
+	found, ok := "", false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			if n := boxOpens(text[i:]); n > 0 {
+				i += n - 1
+				open = append(open, i+1)
+			} else if !strings.HasPrefix(text[i+1:], box) {
+				i++ // the next byte is escaped
+			}
+		case '{':
+			open = append(open, -1)
+		case '}':
+			if len(open) == 0 {
+				continue
+			}
+			if from := open[len(open)-1]; from >= 0 {
+				found, ok = text[from:i], true
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	return found, ok
+}
+
+// boxOpens returns the length of \boxed{ at the beginning of text, blanks before the brace allowed, or 0.
+func boxOpens(text string) int {
+	rest, ok := strings.CutPrefix(text, box)
+	if !ok {
+		return 0
+	}
+	if rest = strings.TrimLeft(rest, " \t\n"); !strings.HasPrefix(rest, "{") {
+		return 0
+	}
+	return len(text) - len(rest) + 1
+}
+
+// introduction matches what stands before an answer on its line; emphasis may surround the word and the colon.
+var introduction = regexp.MustCompile(`(?i)(?:\b|_)answer[*_ \t]*[:：]`)
+
+// lastLine returns the rest of the last line with "Answer:", or the next line where nothing but blanks follows.
+func lastLine(text string) (string, bool) {
+	all := introduction.FindAllStringIndex(text, -1)
+	if all == nil {
+		return "", false
+	}
+	return firstLine(text[all[len(all)-1][1]:]), true
+}
+
+// lastHashes returns the rest of the last line with ####, which is how GSM8K writes answers.
+func lastHashes(text string) (string, bool) {
+	i := strings.LastIndex(text, "####")
+	if i < 0 {
+		return "", false
+	}
+	return firstLine(text[i+len("####"):]), true
+}
+
+// firstLine returns the first line of text that is not blank, without emphasis around it.
+func firstLine(text string) string {
+	text = strings.TrimLeft(text, "*_ \t\r\n")
+	line, _, _ := strings.Cut(text, "\n")
+	return strings.TrimRight(line, "*_ \t\r")
+}

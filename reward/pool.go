@@ -1,0 +1,154 @@
+package reward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"furlong/rl"
+)
+
+// ErrTimeout is the error of a sample that was not judged within its deadline.
+var ErrTimeout = errors.New("grader ran out of time")
+
+// Config is what grading can be told. The zero value is not usable; start from Default.
+type Config struct {
+	Type     string        `flag:"rm-type" help:"grader: arithmetic, math, dapo, gsm8k or exact; a prompt's metadata rm_type goes first"`
+	Workers  int           `flag:"grader-workers" help:"samples graded at once; 0 takes one a processor"`
+	Deadline time.Duration `flag:"grader-timeout" help:"longest time for one sample"`
+}
+
+// Default returns the settings without a grader's name.
+func Default() Config { return Config{Deadline: 5 * time.Second} }
+
+// Validate reports everything that is wrong with c, in the words of the flags.
+func (c Config) Validate() error {
+	var errs []error
+	if _, err := New(c.Type); err != nil {
+		errs = append(errs, fmt.Errorf("--rm-type: %w", err))
+	}
+	if c.Workers < 0 {
+		errs = append(errs, fmt.Errorf("--grader-workers is %d, want 0 or more", c.Workers))
+	}
+	if c.Deadline <= 0 {
+		errs = append(errs, fmt.Errorf("--grader-timeout is %v, want more than 0", c.Deadline))
+	}
+	return errors.Join(errs...)
+}
+
+// A Pool guards a rewarder: each sample has a deadline, and a grader that panics or hangs spoils its sample and no other.
+// Go cannot end a goroutine, so one that hangs is left behind with a copy of its sample and counted; it must not hang for
+// ever. A Pool is an [rl.Rewarder] itself and may be used from several goroutines at once.
+type Pool struct {
+	rewarder rl.Rewarder
+	workers  int
+	deadline time.Duration
+}
+
+// NewPool returns a pool over r with the workers and the deadline of c.
+func NewPool(r rl.Rewarder, c Config) *Pool {
+	workers := c.Workers
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	return &Pool{rewarder: r, workers: workers, deadline: c.Deadline}
+}
+
+// Reward judges one sample within the deadline. On any error s is Invalid, but for an end of ctx: then it is left alone.
+func (p *Pool) Reward(ctx context.Context, s *rl.Sample) error {
+	limited, cancel := context.WithTimeout(ctx, p.deadline)
+	defer cancel()
+	judged, done := *s, make(chan error, 1)
+	go func() { done <- call(limited, p.rewarder, &judged) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-limited.Done():
+		err = ErrTimeout
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		err = ErrTimeout // the grader saw the deadline itself
+	case err == nil && judged.Verdict == rl.Ungraded:
+		err = errors.New("grader gave no verdict")
+	}
+	if err != nil {
+		spoil(s, err.Error())
+		return err
+	}
+	s.Reward, s.Verdict, s.Why = judged.Reward, judged.Verdict, judged.Why
+	return nil
+}
+
+// call turns a panic of the grader into an error.
+func call(ctx context.Context, r rl.Rewarder, s *rl.Sample) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("grader panicked: %v", p)
+		}
+	}()
+	return r.Reward(ctx, s)
+}
+
+// Counts are the verdicts of many samples.
+type Counts struct {
+	Right, Wrong int
+	Invalid      int // all that were not judged, those below included
+	Timeout      int
+	Broken       int   // graders that returned an error or panicked
+	First        error // the first of these errors
+}
+
+// add counts one sample.
+func (c *Counts) add(s *rl.Sample, err error) {
+	switch s.Verdict {
+	case rl.Right:
+		c.Right++
+	case rl.Wrong:
+		c.Wrong++
+	default:
+		c.Invalid++
+	}
+	switch {
+	case errors.Is(err, ErrTimeout):
+		c.Timeout++
+	case err != nil:
+		c.Broken++
+	}
+	if c.First == nil && err != nil {
+		c.First = fmt.Errorf("sample %d of prompt %s: %w", s.Index, s.Prompt.ID, err)
+	}
+}
+
+// Grade judges all samples, in place, and counts the verdicts. Its own error is only that ctx ended; then some samples are
+// not judged.
+func (p *Pool) Grade(ctx context.Context, samples []*rl.Sample) (Counts, error) {
+	errs := make([]error, len(samples))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	for range min(p.workers, len(samples)) {
+		workers.Go(func() {
+			for i := range next {
+				errs[i] = p.Reward(ctx, samples[i])
+			}
+		})
+	}
+	for i := range samples {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	if ctx.Err() != nil {
+		return Counts{}, ctx.Err()
+	}
+	var c Counts
+	for i, s := range samples {
+		c.add(s, errs[i])
+	}
+	return c, nil
+}
