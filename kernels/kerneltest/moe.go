@@ -54,7 +54,7 @@ func routeWeights(logits *tensor.Tensor, choice []int32, keep int) call {
 	return call{
 		name: fmt.Sprintf("RouteWeights %d of %v", keep, logits), rows: logits.Shape[0],
 		in:  []operand{x},
-		out: []operand{{name: "w", Tensor: tensor.New(dtype.F32, logits.Shape[0], keep), rows: true, free: len(choice) == 0}},
+		out: []operand{rowwise("w", tensor.New(dtype.F32, logits.Shape[0], keep))},
 		run: func(k kernels.Backend, a args) {
 			k.RouteWeights(a.out[0], a.in[0], choice[a.lo*keep:a.hi*keep], 1.5)
 		},
@@ -65,7 +65,7 @@ func routeWeightsBackward(g gen, logits *tensor.Tensor, choice []int32, keep int
 	rows := logits.Shape[0]
 	return call{
 		name: fmt.Sprintf("RouteWeightsBackward %d of %v", keep, logits), rows: rows,
-		in:   []operand{{name: "dw", Tensor: g.normal(1, rows, keep), rows: true, free: rows == 0}, rowwise("logits", logits)},
+		in:   []operand{rowwise("dw", g.normal(1, rows, keep)), rowwise("logits", logits)},
 		grad: []operand{rowwise("logits", g.normal(1, logits.Shape...))},
 		run: func(k kernels.Backend, a args) {
 			k.RouteWeightsBackward(a.grad[0], a.in[0], a.in[1], choice[a.lo*keep:a.hi*keep], 1.5)

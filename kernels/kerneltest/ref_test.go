@@ -1,6 +1,8 @@
 package kerneltest
 
 import (
+	"hash/fnv"
+	"math"
 	"slices"
 	"testing"
 
@@ -13,6 +15,44 @@ func TestRef(t *testing.T) { Run(t, ref.New[float32]()) }
 
 func TestRefThreads(t *testing.T) {
 	RunThreads(t, func(int) kernels.Backend { return ref.New[float32]() })
+}
+
+// TestBits pins the bits of the contract: a digest of all results of a family. It changes when a formula does, and when a compiler
+// fuses what must stay apart (GOAMD64=v3, arm64).
+func TestBits(t *testing.T) {
+	want := map[string]uint64{
+		"linear":    0xe97d702bf76b0b11,
+		"norm":      0xfcdc26bf90ba9c2f,
+		"attention": 0x285c92e2893287bd,
+		"compress":  0xe6997a02d27851f4,
+		"hyper":     0x2184cbceedeab2a1,
+		"moe":       0xd29b17fd17886945,
+		"head":      0x3cbf905289f82703,
+	}
+	k := ref.New[float32]()
+	for _, f := range families(k) {
+		h := fnv.New64a()
+		for _, c := range f.calls {
+			r := c.all(t, k)
+			for _, x := range append(r.out, r.grad...) {
+				h.Write(canonical(x).Mem)
+			}
+		}
+		if got := h.Sum64(); got != want[f.name] {
+			t.Errorf("digest of %s is %#016x, want %#016x", f.name, got, want[f.name])
+		}
+	}
+}
+
+// canonical returns x with one NaN for all.
+func canonical(x *tensor.Tensor) *tensor.Tensor {
+	y := x.Clone()
+	for i, v := range y.F32() {
+		if v != v {
+			y.F32()[i] = float32(math.NaN())
+		}
+	}
+	return y
 }
 
 // A tally counts complaints.
