@@ -1,0 +1,172 @@
+package sample
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"furlong/rl"
+)
+
+// Validate reports everything that is wrong with s, in the words of the sampling parameters that people send.
+func Validate(s rl.Sampling) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !(s.Temperature >= 0) || math.IsInf(s.Temperature, 1) {
+		bad("temperature is %v, want 0 or more", s.Temperature)
+	}
+	if !(s.TopP > 0 && s.TopP <= 1) {
+		bad("top_p is %v, want more than 0, at most 1", s.TopP)
+	}
+	if s.TopK < 0 {
+		bad("top_k is %d, want 0 or more", s.TopK)
+	}
+	if !(s.MinP >= 0 && s.MinP <= 1) {
+		bad("min_p is %v, want 0 to 1", s.MinP)
+	}
+	if s.MaxTokens < 1 {
+		bad("max_new_tokens is %d, want at least 1", s.MaxTokens)
+	}
+	return errors.Join(errs...)
+}
+
+// Truncates reports whether s draws from less than the whole distribution. Temperature 0 draws nothing.
+func Truncates(s rl.Sampling) bool {
+	return s.Temperature > 0 && (s.TopK > 0 || s.TopP < 1 || s.MinP > 0)
+}
+
+// Uniform returns the number in [0, 1) that decides token i under a seed.
+func Uniform(seed uint64, i int) float64 {
+	return float64(mix(mix(seed)+uint64(i)*0x9e3779b97f4a7c15)>>11) * 0x1p-53
+}
+
+// mix is splitmix64's finaliser after one step of its counter.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// A Drawer draws tokens. It keeps its scratch memory; one goroutine uses it.
+type Drawer struct {
+	w    []float64 // of each token, relative to the likeliest
+	kept []int32
+}
+
+// Draw returns token i of a response, and its logprob under the truncated distribution where [Truncates] says there is one.
+func (d *Drawer) Draw(logits []float32, s rl.Sampling, i int) (token int32, truncated float32, err error) {
+	best, err := likeliest(logits)
+	if err != nil || s.Temperature <= 0 {
+		return best, 0, err
+	}
+	sum := d.weigh(logits, logits[best], float64(s.InvTemperature()))
+	u := Uniform(s.Seed, i)
+	if !Truncates(s) {
+		return d.pick(u * sum), 0, nil
+	}
+	d.truncate(s, sum)
+	sum = 0
+	for _, t := range d.kept {
+		sum += d.w[t]
+	}
+	token = d.pickKept(u * sum)
+	return token, float32(math.Log(d.w[token] / sum)), nil
+}
+
+// likeliest returns the first token with the largest logit.
+func likeliest(logits []float32) (int32, error) {
+	best := 0
+	for i, l := range logits {
+		if l > logits[best] {
+			best = i
+		}
+		if l != l || l > math.MaxFloat32 {
+			return 0, fmt.Errorf("logit of token %d is %v, want a finite number", i, l)
+		}
+	}
+	if len(logits) == 0 || logits[best] < -math.MaxFloat32 {
+		return 0, fmt.Errorf("none of %d logits is a finite number", len(logits))
+	}
+	return int32(best), nil
+}
+
+// weigh sets the tokens' weights and returns their sum.
+func (d *Drawer) weigh(logits []float32, top float32, scale float64) (sum float64) {
+	d.w = slices.Grow(d.w[:0], len(logits))[:len(logits)]
+	for i, l := range logits {
+		x := float64(l-top) * scale
+		if x < -60 {
+			d.w[i] = 0
+			continue
+		}
+		e := exp(x)
+		d.w[i] = e
+		sum += e
+	}
+	return sum
+}
+
+// pick returns the first token at which the sum of weights exceeds x.
+func (d *Drawer) pick(x float64) (token int32) {
+	sum := 0.0
+	for i, w := range d.w {
+		if w == 0 {
+			continue
+		}
+		token = int32(i)
+		if sum += w; sum > x {
+			break
+		}
+	}
+	return token
+}
+
+func (d *Drawer) pickKept(x float64) (token int32) {
+	sum := 0.0
+	for _, token = range d.kept {
+		if sum += d.w[token]; sum > x {
+			break
+		}
+	}
+	return token
+}
+
+// truncate sets kept to the tokens that s keeps, likeliest first.
+func (d *Drawer) truncate(s rl.Sampling, sum float64) {
+	d.candidates(s, sum)
+	slices.SortFunc(d.kept, func(a, b int32) int {
+		if c := cmp.Compare(d.w[b], d.w[a]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a, b)
+	})
+	before := 0.0
+	for n, t := range d.kept {
+		if s.TopK > 0 && n == s.TopK || before > s.TopP*sum || d.w[t] < s.MinP {
+			d.kept = d.kept[:n]
+			return
+		}
+		before += d.w[t]
+	}
+}
+
+// candidates sets kept to all tokens above some bar, low enough that truncation keeps none below it: sorting a few is
+// cheaper than sorting a vocabulary.
+func (d *Drawer) candidates(s rl.Sampling, sum float64) {
+	for bar := 1.0 / 16; ; bar /= 16 {
+		mass := 0.0
+		d.kept = d.kept[:0]
+		for t, w := range d.w {
+			if w >= bar {
+				d.kept = append(d.kept, int32(t))
+				mass += w
+			}
+		}
+		if s.TopK > 0 && len(d.kept) >= s.TopK || mass > s.TopP*sum || bar <= s.MinP || bar < 1e-27 {
+			return
+		}
+	}
+}
