@@ -35,7 +35,7 @@ const maxLines = 800
 func floorOf(dir string) (int, bool) {
 	byName := map[string]int{}
 	for i, line := range strings.Split(strings.TrimSpace(floors), "\n") {
-		for _, name := range strings.Fields(line) {
+		for name := range strings.FieldsSeq(line) {
 			byName[name] = i
 		}
 	}

@@ -41,14 +41,14 @@ func (s *Set) PrintHelp(w io.Writer) error {
 }
 
 func (s *Set) usage() string {
-	line := "furlong " + s.command
+	line := []string{"furlong", s.command}
 	if len(s.settings) > 0 {
-		line += " [flags]"
+		line = append(line, "[flags]")
 	}
 	for _, p := range s.places {
-		line += " " + p.heading()
+		line = append(line, p.heading())
 	}
-	return line
+	return strings.Join(line, " ")
 }
 
 func (p *place) heading() string {

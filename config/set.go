@@ -78,7 +78,7 @@ func (s *Set) Add(group string, p ...any) *Set {
 }
 
 func (s *Set) addStruct(group string, v reflect.Value) {
-	if o, ok := v.Addr().Interface().(validator); ok {
+	if o, ok := reflect.TypeAssert[validator](v.Addr()); ok {
 		s.owners = append(s.owners, o)
 	}
 	for i := range v.NumField() {
