@@ -75,9 +75,8 @@ func seen[F Float](t, dim int, views []kernels.View) [][]F {
 func (*Backend[F]) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
 	const kernel = "attend backward"
 	dim := attendDims(kernel, q, sink, heads, views)
-	for name, x := range map[string]*tensor.Tensor{"do": do, "o": o} {
-		check(kernel, name, x, q.Shape[0], heads*dim)
-	}
+	check(kernel, "do", do, q.Shape[0], heads*dim)
+	check(kernel, "o", o, q.Shape[0], heads*dim)
 	check(kernel, "lse", lse, q.Shape[0], heads)
 	checkWanted(kernel, "dq", dq, q.Shape[0], heads*dim)
 	checkWanted(kernel, "dsink", dsink, heads)
