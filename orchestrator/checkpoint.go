@@ -91,10 +91,11 @@ func (l *Loop) state() (state, error) {
 	return s, nil
 }
 
-// saveLast saves what an interrupt leaves, unless there is nothing new. One step ahead the batch in flight is waited for: it was begun
-// with weights that are no more.
+// saveLast saves what an interrupt leaves, unless there is nothing new, or the engine serves other weights than the trainer's last (between pushes):
+// then the run goes on from the checkpoint before. One step ahead the batch in flight is waited for: it was begun with
+// weights that are no more.
 func (l *Loop) saveLast(ctx context.Context) error {
-	if l.Dir == "" || l.trained == l.saved {
+	if l.Dir == "" || l.trained == l.saved || l.trained%l.Config.PushEvery != 0 {
 		return nil
 	}
 	if b := l.flying[l.trained+1]; b != nil {

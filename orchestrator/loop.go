@@ -53,11 +53,13 @@ type Loop struct {
 	Prompts rl.PromptSource
 	Grade   func(context.Context, []*rl.Sample) error
 	Decode  func([]int32) string
-	Eval    func(ctx context.Context, cycle int) error
-	Watch   Watcher
-	Clock   func() time.Time
-	Dir     string // of the checkpoints
-	Epoch   int    // how often the run was started before
+	Eval    func(ctx context.Context, cycle int) error // nil: nothing is evaluated
+	// Evaluated reports whether an earlier start of the run has evaluated a cycle; nil: none has.
+	Evaluated func(cycle int) bool
+	Watch     Watcher
+	Clock     func() time.Time
+	Dir       string // of the checkpoints
+	Epoch     int    // how often the run was started before
 
 	wg      sync.WaitGroup
 	flying  map[int]*batch
@@ -129,6 +131,7 @@ func (l *Loop) generation(ctx context.Context) (context.Context, context.CancelF
 func (l *Loop) plan() Plan {
 	p := l.Config.Plan
 	p.ResumedAfter, p.WithEval, p.WithSave = l.trained, l.Eval != nil, l.Dir != ""
+	p.Evaluated = l.Evaluated != nil && l.Evaluated(l.trained)
 	return p
 }
 

@@ -46,6 +46,7 @@ type Plan struct {
 	WithEval     bool   `flag:"-"` // there is something to evaluate on
 	WithSave     bool   `flag:"-"` // there is somewhere to save to
 	ResumedAfter int    `flag:"-"` // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
+	Evaluated    bool   `flag:"-"` // what was due to be evaluated there has been
 }
 
 // DefaultPlan returns the synchronous loop.
@@ -69,6 +70,9 @@ func (p Plan) Validate() error {
 	if p.PushEvery < 1 {
 		bad("--update-weights-interval is %d, want at least 1", p.PushEvery)
 	}
+	if p.PushEvery > 1 && p.SaveEvery%p.PushEvery != 0 {
+		bad("--save-interval is %d, want a multiple of --update-weights-interval (%d): a checkpoint between pushes does not hold the weights being served", p.SaveEvery, p.PushEvery)
+	}
 	if p.Loop == "sync" && p.PushEvery > 1 {
 		bad("--update-weights-interval is %d with --loop sync, which pushes every cycle: use 1, or --loop one-step-off", p.PushEvery)
 	}
@@ -81,7 +85,7 @@ func (p Plan) Actions() iter.Seq[Action] {
 		first := p.ResumedAfter + 1
 		emit := emitter{yield: yield}
 		emit.do(Push, p.ResumedAfter)
-		emit.when(p.WithEval && !p.NoFirstEval && p.ResumedAfter == 0, Eval, 0)
+		emit.when(p.evalDue(p.ResumedAfter) && !p.Evaluated, Eval, p.ResumedAfter)
 		if p.Loop == "one-step-off" && first <= p.Cycles {
 			emit.do(Start, first)
 		}
@@ -107,7 +111,15 @@ func (p Plan) cycle(emit *emitter, c int) {
 	emit.when(ahead && !last && (save || push), Sync, c+1)
 	emit.when(save, Save, c)
 	emit.when(push, Push, c)
-	emit.when(p.WithEval && (last || every(c, p.EvalEvery)), Eval, c)
+	emit.when(p.evalDue(c), Eval, c)
+}
+
+// evalDue reports whether the weights after cycle c are evaluated.
+func (p Plan) evalDue(c int) bool {
+	if c == 0 {
+		return p.WithEval && !p.NoFirstEval
+	}
+	return p.WithEval && (c == p.Cycles || every(c, p.EvalEvery))
 }
 
 func every(c, interval int) bool { return interval > 0 && c%interval == 0 }
