@@ -1,0 +1,58 @@
+package samples
+
+import (
+	"compress/zlib"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Repeats reports whether the last 10,000 characters of text shrink more than tenfold under zlib. Texts under 100 bytes never do.
+func Repeats(text string) bool {
+	tail := last(text, 10_000)
+	var n counter
+	w := zlib.NewWriter(&n)
+	io.WriteString(w, tail)
+	w.Close() // a counter takes everything
+	return len(tail) > 10*int(n)
+}
+
+// last returns the last n characters of s.
+func last(s string, n int) string {
+	at := len(s)
+	for ; at > 0 && n > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(s[:at])
+		at -= size
+	}
+	return s[at:]
+}
+
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// IsGarbled reports whether text is not clean: broken UTF-8, the replacement character, or controls other than tab and line ends. A
+// character that the end of the text cuts is clean.
+func IsGarbled(text string) bool {
+	text = whole(text)
+	return !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool {
+		return r == utf8.RuneError || r < ' ' && r != '\t' && r != '\n' && r != '\r' || r >= 0x7f && r < 0xa0
+	})
+}
+
+// whole cuts off a character that text ends in the middle of.
+func whole(text string) string {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		tail := text[len(text)-n:]
+		if utf8.RuneStart(tail[0]) {
+			if !utf8.FullRuneInString(tail) {
+				return text[:len(text)-n]
+			}
+			return text
+		}
+	}
+	return text
+}
