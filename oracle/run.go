@@ -38,14 +38,18 @@ func Run(ctx context.Context, dir string, o Options) (*Report, error) {
 	return rep, nil
 }
 
+// fastPrecision is what a float32 engine may miss: docs/formats/oracle.md.
+func fastPrecision(k kernels.Backend) precision {
+	return precision{"float32", k, dtype.F32, 5e-5, 3e-6, 1e-5, 1e-4}
+}
+
 type stage struct {
 	name string
 	run  func(*Report) error
 }
 
 func stages(v *vectors, o Options) []stage {
-	// What a float32 engine may miss: docs/formats/oracle.md.
-	fast := precision{"float32", o.Fast, dtype.F32, 5e-5, 3e-6, 1e-5, 1e-4}
+	fast := fastPrecision(o.Fast)
 	// The vectors' truths are float64 and their traces and whole gradients float32.
 	wide := precision{"float64", o.Reference, dtype.F64, 1e-9, 1e-11, 1e-5, 1e-6}
 	s := []stage{{"float32", func(rep *Report) error {
