@@ -76,6 +76,16 @@ func (l *Loop) fill(ctx context.Context, b *batch, reqs []rl.Request) error {
 	return err
 }
 
+// generated reports whether the batch is there, whole and graded.
+func (b *batch) generated() bool {
+	select {
+	case <-b.done:
+		return b.err == nil
+	default:
+		return false
+	}
+}
+
 // await waits for the batch of cycle c.
 func (l *Loop) await(ctx context.Context, c int) (*batch, error) {
 	b := l.flying[c]

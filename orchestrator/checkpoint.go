@@ -17,12 +17,18 @@ import (
 
 // state is the loop's part of a checkpoint.
 type state struct {
-	Cycle   int          `json:"cycle"`   // the last one trained
-	Pushes  int          `json:"pushes"`  // so far; the next process's first push is the next
-	Skipped int          `json:"skipped"` // steps skipped in a row
-	Prompts []byte       `json:"prompts"` // the source's state
-	Pending []*rl.Sample `json:"pending"` // the next cycle's batch, where it had been generated
-	Version rl.Version   `json:"version"` // that chose it
+	Cycle   int       `json:"cycle"`   // the last one trained
+	Pushes  int       `json:"pushes"`  // before the one of these weights, which is a resumed run's first act
+	Skipped int       `json:"skipped"` // steps skipped in a row
+	Prompts []byte    `json:"prompts"` // the source's state
+	Pending []pending `json:"pending"` // batches of the next cycles that had been generated
+}
+
+// pending is a batch that waits to be trained on.
+type pending struct {
+	Cycle   int          `json:"cycle"`
+	Version rl.Version   `json:"version"` // served when generation began
+	Samples []*rl.Sample `json:"samples"`
 }
 
 const (
@@ -67,28 +73,24 @@ func (l *Loop) write(ctx context.Context, dir string) error {
 	return writeManifest(dir)
 }
 
-// state returns what decides the rest of the run besides the trainer. A batch that has been generated goes along; of one that has not, the
+// state returns what decides the rest of the run besides the trainer. Batches that have been generated go along; of one that has not, the
 // prompts are handed out again.
 func (l *Loop) state() (state, error) {
 	s := state{Cycle: l.trained, Pushes: l.pushes, Skipped: l.skipped}
-	b := l.flying[l.trained+1]
-	if b == nil {
-		var err error
-		s.Prompts, err = l.Prompts.State()
-		return s, err
+	if l.pushed == l.trained {
+		s.Pushes--
 	}
-	select {
-	case <-b.done:
-		if b.err == nil {
-			var err error
-			s.Pending, s.Version = b.samples, b.version
-			s.Prompts, err = l.Prompts.State()
-			return s, err
+	for c := l.trained + 1; l.flying[c] != nil; c++ {
+		b := l.flying[c]
+		if !b.generated() {
+			s.Prompts = b.before
+			return s, nil
 		}
-	default:
+		s.Pending = append(s.Pending, pending{c, b.version, b.samples})
 	}
-	s.Prompts = b.before
-	return s, nil
+	var err error
+	s.Prompts, err = l.Prompts.State()
+	return s, err
 }
 
 // saveLast saves what an interrupt leaves, unless there is nothing new, or the engine serves other weights than the trainer's last (between pushes):
@@ -98,8 +100,13 @@ func (l *Loop) saveLast(ctx context.Context) error {
 	if l.Dir == "" || l.trained == l.saved || l.trained%l.Config.PushEvery != 0 {
 		return nil
 	}
-	if b := l.flying[l.trained+1]; b != nil {
+	for _, b := range l.flying {
 		<-b.done
+	}
+	if l.told != l.trained {
+		if err := l.publish(); err != nil {
+			return err
+		}
 	}
 	return l.save(ctx)
 }
@@ -133,10 +140,10 @@ func (l *Loop) Load(ctx context.Context) (int, error) {
 }
 
 func (l *Loop) adopt(s state) {
-	l.trained, l.saved, l.pushes, l.skipped = s.Cycle, s.Cycle, s.Pushes, s.Skipped
+	l.trained, l.saved, l.told, l.pushes, l.skipped = s.Cycle, s.Cycle, s.Cycle, s.Pushes, s.Skipped
 	l.flying = map[int]*batch{}
-	if s.Pending != nil {
-		b := &batch{cycle: s.Cycle + 1, samples: s.Pending, version: s.Version, done: make(chan struct{})}
+	for _, p := range s.Pending {
+		b := &batch{cycle: p.Cycle, samples: p.Samples, version: p.Version, done: make(chan struct{})}
 		close(b.done)
 		l.flying[b.cycle] = b
 	}

@@ -65,12 +65,14 @@ type Loop struct {
 	flying  map[int]*batch
 	trained int        // the last cycle trained
 	pushes  int        // counts on over resumes
+	pushed  int        // the cycle whose weights were pushed last
 	version rl.Version // served
 	skipped int        // steps skipped in a row
 	saved   int        // cycle of the newest checkpoint
 	report  Report     // of the cycle in hand
 	times   rl.Stats   // seconds by step since the last report
-	told    time.Time  // of the last report
+	told    int        // the cycle of the last report
+	toldAt  time.Time
 }
 
 // A Watcher is told what happens. Its errors end the run: a run that can't be written down is not worth going on.
@@ -115,7 +117,7 @@ func (l *Loop) begin() {
 	if l.flying == nil {
 		l.flying = map[int]*batch{}
 	}
-	l.times, l.told = rl.Stats{}, l.Clock()
+	l.times, l.toldAt, l.pushed = rl.Stats{}, l.Clock(), -1
 }
 
 // generation returns the context of generation. In the synchronous loop an interrupt ends it, since the batch can be made again. One step ahead it
@@ -191,7 +193,7 @@ func (l *Loop) push(ctx context.Context) error {
 		return fmt.Errorf("rollout engine serves version %v, want %v", got, v)
 	}
 	l.pushes++
-	l.version = v
+	l.version, l.pushed = v, l.trained
 	return nil
 }
 
@@ -255,9 +257,9 @@ func (l *Loop) train(ctx context.Context, c int) error {
 // publish hands the cycle's report to the watcher, with the time spent on each kind of step since the last report.
 func (l *Loop) publish() error {
 	now := l.Clock()
-	account(l.report.Stats, l.times, now.Sub(l.told).Seconds())
+	account(l.report.Stats, l.times, now.Sub(l.toldAt).Seconds())
 	l.report.Version = l.version
-	l.times, l.told = rl.Stats{}, now
+	l.times, l.toldAt, l.told = rl.Stats{}, now, l.report.Cycle
 	return l.Watch.Cycle(&l.report)
 }
 
