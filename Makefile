@@ -3,6 +3,7 @@
 #   make build   the binary, ./furlong
 #   make test    all tests; under a minute on two cores
 #   make race    the same under the race detector, with the invariants checked; needs a C compiler
+#   make fmt     rewrites files in gofumpt's form
 #   make lint    vet, staticcheck, golangci-lint; builds them the first time, about three minutes
 #   make fuzz    every fuzz test for FUZZTIME each
 #   make bench   every benchmark once; for a comparison see CONTRIBUTING.md
@@ -15,7 +16,7 @@ PKG      ?= ./...
 FUZZTIME ?= 10s
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: build test race vet format lint fuzz bench slow docs ci size smoke
+.PHONY: build test race vet format fmt lint fuzz bench slow docs ci size smoke
 .DEFAULT_GOAL := build
 
 build:
@@ -34,6 +35,9 @@ vet:
 format:
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$files" ]; then echo "not in gofmt's form:"; echo "$$files"; exit 1; fi
+
+fmt:
+	$(TOOL) gofumpt -modpath furlong -l -w $$(git ls-files '*.go')
 
 lint: vet
 	$(TOOL) staticcheck $(PKG)
