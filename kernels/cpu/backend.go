@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"furlong/kernels"
+	"furlong/kernels/cpu/asm"
 	"furlong/kernels/ref"
 )
 
@@ -12,7 +13,7 @@ import (
 // same bits, slower. Several goroutines may use one Backend at once; their chunks share the helpers.
 type Backend struct {
 	*ref.Backend[float32]
-	v    vector
+	simd bool // assembly, or else Go
 	pool *pool
 	jobs sync.Pool // *job
 }
@@ -32,9 +33,9 @@ const spin = 4000
 func New(threads int) *Backend { return Open(Options{Threads: threads}) }
 
 // Open returns a Backend as o says. Close ends it.
-func Open(o Options) *Backend { return open(o, detect()) }
+func Open(o Options) *Backend { return open(o, asm.Available()) }
 
-func open(o Options, v vector) *Backend {
+func open(o Options, simd bool) *Backend {
 	if o.Threads <= 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
@@ -42,7 +43,7 @@ func open(o Options, v vector) *Backend {
 	if o.Sleepy {
 		looks = 1
 	}
-	b := &Backend{Backend: ref.New[float32](), v: v, pool: newPool(o.Threads, looks)}
+	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: newPool(o.Threads, looks)}
 	b.jobs.New = func() any { return new(job) }
 	return b
 }
@@ -53,5 +54,10 @@ func (b *Backend) Close() { b.pool.close() }
 // Name returns "cpu".
 func (*Backend) Name() string { return "cpu" }
 
-// Unit returns the vector unit in use: "avx2", or "go" where there is no assembly for the machine.
-func (b *Backend) Unit() string { return b.v.name() }
+// Unit returns what does the arithmetic: "avx2", or "go" where there is no assembly for the machine.
+func (b *Backend) Unit() string {
+	if b.simd {
+		return "avx2"
+	}
+	return "go"
+}

@@ -1,10 +1,10 @@
 // Package cpu is the fast backend: packed weights, vector code, and all cores, for the bits of kernels/ref.
 //
 // Three parts make it. A [Backend] cuts each kernel's outputs into chunks; no sum is ever cut. A pool runs chunks on
-// the calling goroutine and on helpers. A vector unit does the arithmetic of a chunk: assembly for AVX2
-// (package asm, written by a generator), or plain Go, chosen when the program starts. Vector lanes hold
-// different outputs, or the eight lanes of the contract's row sums, so either unit gives the
-// same bits.
+// the calling goroutine and on helpers. A chunk's arithmetic is assembly for AVX2 (package asm,
+// written by a generator) where the machine has it and the rows are whole vectors of eight; else it is Go: for
+// products a loop of our own, for the rest kernels/ref. Vector lanes hold different outputs, or the eight lanes of the
+// contract's row sums, so both give the same bits.
 //
 // Products of all three kinds (forward, input gradient, weight gradient) are one loop over tiles: up to six rows by
 // sixteen columns of accumulators in registers. [Backend.Prepare] packs a weight into panels of sixteen columns.

@@ -2,7 +2,7 @@ package cpu
 
 // A job is the products of one kernel, cut into blocks that run in any order.
 type job struct {
-	v        vector
+	simd     bool
 	products []product
 	blocks   []block
 }
@@ -17,7 +17,7 @@ const (
 // job returns an empty job to fill.
 func (b *Backend) job() *job {
 	j := b.jobs.Get().(*job)
-	j.v, j.products, j.blocks = b.v, j.products[:0], j.blocks[:0]
+	j.simd, j.products, j.blocks = b.simd, j.products[:0], j.blocks[:0]
 	return j
 }
 
@@ -41,7 +41,7 @@ func (b *Backend) do(j *job) {
 
 func (j *job) chunk(i int, s *scratch) {
 	u := j.blocks[i]
-	j.products[u.product].compute(j.v, s, u)
+	j.products[u.product].compute(j.simd, s, u)
 }
 
 // work returns the multiply-adds of p.

@@ -14,9 +14,9 @@ import (
 // units returns a backend for each vector unit of this machine and each way to cut the work.
 func units(t testing.TB) map[string]*Backend {
 	m := map[string]*Backend{
-		"go":   open(Options{Threads: 2, Sleepy: true}, plain{}),
-		"one":  open(Options{Threads: 1}, detect()),
-		"five": open(Options{Threads: 5, Sleepy: true}, detect()),
+		"go":   open(Options{Threads: 2, Sleepy: true}, false),
+		"one":  open(Options{Threads: 1}, true),
+		"five": open(Options{Threads: 5, Sleepy: true}, true),
 	}
 	for _, b := range m {
 		t.Cleanup(b.Close)

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+
+	"furlong/kernels/cpu/asm"
 )
 
 // work is something cut into chunks that may run in any order and at the same time. A chunk gets the
@@ -217,4 +219,13 @@ func (p *pool) look(s *scratch) bool {
 		}
 	}
 	return found
+}
+
+// pause waits about 40 cycles n times.
+func pause(n int) {
+	if asm.Available() {
+		asm.Pause(n)
+	} else {
+		runtime.Gosched()
+	}
 }

@@ -4,8 +4,8 @@ package cpu
 type run struct {
 	*product
 	block
-	v vector
-	t tile
+	simd bool
+	t    tile
 
 	m0, rows int // rows of the piece
 	k0, kc   int // its part of k
@@ -138,13 +138,13 @@ func (r *run) unpack(dst []float32, p int) {
 	b, at := &r.b, r.k0*r.b.ld+panel*p
 	switch {
 	case b.half != nil:
-		r.v.widen(dst, b.half[(p*r.k+r.k0)*panel:], r.kc)
+		widenPanel(r.simd, dst, b.half[(p*r.k+r.k0)*panel:], r.kc)
 	case panel*(p+1) > r.n:
 		b.packEdge(dst, at, r.n-panel*p, r.kc)
 	case b.rows != nil:
-		r.v.packRows(dst, b.rows[at:], r.kc, b.ld)
+		packRows(r.simd, dst, b.rows[at:], r.kc, b.ld)
 	default:
-		r.v.widenRows(dst, b.short[at:], r.kc, b.ld)
+		widenRows(r.simd, dst, b.short[at:], r.kc, b.ld)
 	}
 }
 
@@ -170,7 +170,7 @@ func (r *run) multiply(dst []float32, cs, panels, row, height, n int) int {
 		t.rows, t.n, t.panels = height, n, panels
 		t.c, t.cs = dst[row*cs:], cs
 		t.a, t.as, t.ak = r.first[row*r.as:], r.as, r.ak
-		r.v.multiply(t)
+		t.multiply(r.simd)
 	}
 	return row + height*n
 }

@@ -12,19 +12,20 @@ import (
 
 // The files, relative to the directory of package asm.
 const (
-	asmFile  = "kernels_amd64.s"
-	stubFile = "kernels_amd64.go"
+	asmFile   = "kernels_amd64.s"
+	stubFile  = "kernels_amd64.go"
+	otherFile = "kernels_other.go"
 )
 
 func main() {
 	if len(os.Args) != 2 {
 		log.Fatal("usage: gen DIRECTORY")
 	}
-	asm, stubs, err := generate()
+	files, err := generate()
 	if err != nil {
 		log.Fatal(err)
 	}
-	for name, text := range map[string][]byte{asmFile: asm, stubFile: stubs} {
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), text, 0o644); err != nil {
 			log.Fatal(err)
 		}

@@ -1,20 +1,5 @@
 package cpu
 
-// A vector unit does the arithmetic of one chunk. There are two: avx2 is assembly, plain is Go, and both
-// give the bits of kernels/ref. Slices are checked before the assembly sees them.
-type vector interface {
-	// name is "avx2" or "go".
-	name() string
-	// multiply runs a run of tiles of a product.
-	multiply(t *tile)
-	// packRows copies 16 columns of n rows of b, ld apart, to dst [n, 16].
-	packRows(dst, b []float32, n, ld int)
-	// widen sets dst [n, 16] to a panel of bfloat16 (columns j and j+8 in one word).
-	widen(dst []float32, panel []uint16, n int)
-	// widenRows is packRows for bfloat16.
-	widenRows(dst []float32, b []uint16, n, ld int)
-}
-
 // A tile is n tiles of rows x panels*16 of c, one below the other, each a chain over k:
 //
 //	c[i*cs+16*p+j] = sum over k of a[i*as+k*ak] * b[k*bk+p*bp+j]
@@ -46,4 +31,14 @@ func (t *tile) check() {
 	} else {
 		_ = t.b[last]
 	}
+}
+
+// multiply runs t in assembly if simd, else in Go.
+func (t *tile) multiply(simd bool) {
+	t.check()
+	if simd {
+		t.avx2()
+		return
+	}
+	t.plain()
 }

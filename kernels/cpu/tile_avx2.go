@@ -1,25 +1,6 @@
 package cpu
 
-import (
-	"golang.org/x/sys/cpu"
-
-	"furlong/kernels/cpu/asm"
-)
-
-// avx2 is the vector unit of amd64 machines with AVX2 and FMA.
-type avx2 struct{}
-
-// detect returns the best vector unit of the machine.
-func detect() vector {
-	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
-		return avx2{}
-	}
-	return plain{}
-}
-
-func pause(n int) { asm.Pause(n) }
-
-func (avx2) name() string { return "avx2" }
+import "furlong/kernels/cpu/asm"
 
 type (
 	gemm     func(c, a, b *float32, k, n, cs, as, ak, bk, bp, ahead, mode int)
@@ -52,8 +33,8 @@ const (
 	modeAdd  = 2
 )
 
-func (avx2) multiply(t *tile) {
-	t.check()
+// avx2 runs t in assembly.
+func (t *tile) avx2() {
 	mode := 0
 	if t.from {
 		mode |= modeFrom
@@ -67,19 +48,4 @@ func (avx2) multiply(t *tile) {
 		return
 	}
 	gemms[t.rows][t.panels](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, f*t.cs, f*t.as, f*t.ak, f*t.bk, f*t.bp, f*t.ahead, mode)
-}
-
-func (avx2) packRows(dst, b []float32, n, ld int) {
-	_, _ = dst[n*panel-1], b[(n-1)*ld+panel-1]
-	asm.PackRows(&dst[0], &b[0], n, 4*ld)
-}
-
-func (avx2) widen(dst []float32, half []uint16, n int) {
-	_, _ = dst[n*panel-1], half[n*panel-1]
-	asm.Widen(&dst[0], &half[0], n)
-}
-
-func (avx2) widenRows(dst []float32, b []uint16, n, ld int) {
-	_, _ = dst[n*panel-1], b[(n-1)*ld+panel-1]
-	asm.WidenRows(&dst[0], &b[0], n, 2*ld)
 }

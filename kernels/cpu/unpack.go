@@ -1,0 +1,47 @@
+package cpu
+
+import (
+	"furlong/dtype"
+	"furlong/kernels/cpu/asm"
+)
+
+// packRows copies 16 columns of n rows of b, ld apart, to dst [n, 16].
+func packRows(simd bool, dst, b []float32, n, ld int) {
+	_, _ = dst[n*panel-1], b[(n-1)*ld+panel-1]
+	if simd {
+		asm.PackRows(&dst[0], &b[0], n, 4*ld)
+		return
+	}
+	for i := range n {
+		copy(dst[i*panel:][:panel], b[i*ld:])
+	}
+}
+
+// widenRows is packRows for bfloat16.
+func widenRows(simd bool, dst []float32, b []uint16, n, ld int) {
+	_, _ = dst[n*panel-1], b[(n-1)*ld+panel-1]
+	if simd {
+		asm.WidenRows(&dst[0], &b[0], n, 2*ld)
+		return
+	}
+	for i := range n {
+		for j, h := range b[i*ld:][:panel] {
+			dst[i*panel+j] = dtype.FromBF16(h)
+		}
+	}
+}
+
+// widenPanel sets dst [n, 16] to n lines of a panel of bfloat16.
+func widenPanel(simd bool, dst []float32, half []uint16, n int) {
+	_, _ = dst[n*panel-1], half[n*panel-1]
+	if simd {
+		asm.Widen(&dst[0], &half[0], n)
+		return
+	}
+	for i := range n {
+		row, h := dst[i*panel:][:panel], half[i*panel:][:panel]
+		for j := range panel / 2 {
+			row[j], row[j+8] = dtype.FromBF16(h[2*j]), dtype.FromBF16(h[2*j+1])
+		}
+	}
+}
