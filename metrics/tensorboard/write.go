@@ -76,8 +76,10 @@ const (
 func event(time float64, step int, what []byte) []byte {
 	b := []byte{wallTime<<3 | fixed64}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(time))
-	b = append(b, stepField<<3|varint)
-	b = binary.AppendUvarint(b, uint64(step))
+	if step != 0 { // a zero is left out
+		b = append(b, stepField<<3|varint)
+		b = binary.AppendUvarint(b, uint64(step))
+	}
 	return append(b, what...)
 }
 
