@@ -36,6 +36,19 @@ func open(path string, see func(*os.File, int64) (region, error)) (*File, error)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	return parse(path, r, size)
+}
+
+// Parse reads a file that is in memory. name stands for it in errors; content must not change while the File is in use.
+func Parse(name string, content []byte) (*File, error) {
+	if len(content) < lengthBytes {
+		return nil, fmt.Errorf("%s: is %d bytes, want at least %d", name, len(content), lengthBytes)
+	}
+	return parse(name, memory(content), int64(len(content)))
+}
+
+// parse checks the header of a region of the given size, and closes the region if it is not one of ours.
+func parse(path string, r region, size int64) (*File, error) {
 	h, at, err := readHeader(r, size)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), r.close())

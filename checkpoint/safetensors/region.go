@@ -25,3 +25,10 @@ func (r readRegion) bytes(at int64, n int) ([]byte, error) {
 }
 
 func (r readRegion) close() error { return r.f.Close() }
+
+// memory is content that the caller holds.
+type memory []byte
+
+func (m memory) bytes(at int64, n int) ([]byte, error) { return m[at:][:n:n], nil }
+
+func (m memory) close() error { return nil }
