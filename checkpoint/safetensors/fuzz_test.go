@@ -8,12 +8,6 @@ import (
 	"furlong/checkpoint"
 )
 
-// A memory is a file that no disk holds.
-type memory []byte
-
-func (m memory) bytes(at int64, n int) ([]byte, error) { return m[at:][:n:n], nil }
-func (m memory) close() error                          { return nil }
-
 // Whatever a file holds, its header is an error or describes tensors that lie inside the file, and that
 // writing would describe in the same way. The corpus in testdata holds headers that once mattered.
 func FuzzHeader(f *testing.F) {
