@@ -1,0 +1,56 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+
+	"furlong/kv"
+)
+
+// Config is what the rollout engine can be told. The zero value is not usable; start from Default.
+type Config struct {
+	MaxRunning    int  `flag:"sglang-max-running-requests,max-running-requests" help:"samples that are generated at a time"`
+	Context       int  `flag:"context-length,sglang-context-length" help:"prompt plus response, in tokens"`
+	PrefillTokens int  `flag:"sglang-chunked-prefill-size,chunked-prefill-size" help:"prompt tokens computed in one pass, beside the samples that go on"`
+	TotalTokens   int  `flag:"sglang-max-total-tokens,max-total-tokens" help:"tokens whose attention state fits in memory; 0 for as many as all running samples can need"`
+	RecentTokens  int  `flag:"rollout-recent-tokens" help:"tokens whose short-lived attention state fits in memory (windows, open compressor blocks); 0 for twice what all running samples can need"`
+	PageTokens    int  `flag:"sglang-page-size,page-size" help:"tokens of a page of attention state, rounded up to whole compressor blocks"`
+	NoSharing     bool `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
+}
+
+// Default returns the settings of the reference recipe.
+func Default() Config {
+	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16}
+}
+
+// Validate reports everything that is wrong with c, in the words of the flags.
+func (c Config) Validate() error {
+	var errs []error
+	atLeast := func(least int, flag string, value int) {
+		if value < least {
+			errs = append(errs, fmt.Errorf("--%s is %d, want at least %d", flag, value, least))
+		}
+	}
+	atLeast(1, "sglang-max-running-requests", c.MaxRunning)
+	atLeast(2, "context-length", c.Context)
+	atLeast(1, "sglang-chunked-prefill-size", c.PrefillTokens)
+	atLeast(0, "sglang-max-total-tokens", c.TotalTokens)
+	atLeast(0, "rollout-recent-tokens", c.RecentTokens)
+	atLeast(1, "sglang-page-size", c.PageTokens)
+	return errors.Join(errs...)
+}
+
+// pages returns how many recent and lasting pages c asks for.
+func (c Config) pages(l kv.Layout) (recents, lastings int, err error) {
+	recents, lastings = l.Pages(c.RecentTokens), l.Pages(c.TotalTokens)
+	if c.RecentTokens == 0 {
+		recents = 2 * (c.MaxRunning*l.Recent(1) + l.Pages(c.PrefillTokens))
+	}
+	if c.TotalTokens == 0 {
+		lastings = c.MaxRunning * l.Pages(c.Context)
+	}
+	if least := l.Recent(1); recents < least {
+		return 0, 0, fmt.Errorf("--rollout-recent-tokens is %d, want at least %d: windows reach %d tokens back", c.RecentTokens, least*l.Page, l.Reach)
+	}
+	return recents, lastings, nil
+}

@@ -1,0 +1,20 @@
+// Package rollout is the rollout engine: it draws samples from a policy, many at a time.
+//
+// [Engine.Run] is a loop on one goroutine. Between two passes it takes orders (new requests, aborts, a pause, new weights); then it asks
+// the scheduler for a plan, runs the model over the plan's tokens on pages of attention state, and draws a token for each
+// sequence that has reached its end. Everything else talks to the loop through one channel, so nothing in it needs a lock.
+//
+// The model is the trainer's, block for block, and a row of every kernel depends on nothing but itself. So a token's logprob is the same bits
+// whatever else was in the batch, however its prompt was cut, wherever its pages lie, whatever was found in the cache, and as
+// the trainer's own forward pass gives.
+//
+// An update is read and checked into a copy while the engine goes on serving. Then, between two passes, the values change, what the
+// backend derived from them is made anew, the cache is emptied, sequences in flight go back to the queue to be computed
+// again, and the version changes. A refused update has touched nothing.
+//
+// Shapes: T tokens of a pass, R rows whose logits are wanted, V vocabulary.
+// Units: lengths and budgets in tokens; logprobs in nats.
+// Errors: a request that cannot run is an error that names it. A panic in the mathematics ends all requests in flight with an error
+// that names the layer and holds the stack; the engine goes on.
+// Sources: ours; docs/adr/0006-rollout-engine.md.
+package rollout

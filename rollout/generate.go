@@ -1,0 +1,233 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+
+	"furlong/kv"
+	"furlong/rl"
+	"furlong/rollout/sample"
+	"furlong/rollout/sched"
+)
+
+// A call is one Generate. Its channel has room for everything it can get, so the loop never waits for a reader.
+type call struct {
+	out chan result
+}
+
+type result struct {
+	sample *rl.Sample
+	err    error
+}
+
+// A request is one sample in the making. It belongs to the loop.
+type request struct {
+	call   *call
+	sample *rl.Sample
+	tokens []int32 // prompt and response
+	limit  int     // tokens at which it ends
+	scale  float32 // of the logits: the inverse temperature
+	seq    kv.Sequence
+	trunc  bool // a truncated distribution is drawn from
+	begun  bool
+}
+
+// Generate submits reqs and yields their samples in the order in which they finish. When ctx is done, or the caller stops
+// asking, or one request fails, the others are aborted and their pages are free before it returns.
+func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
+	return func(yield func(*rl.Sample, error) bool) {
+		c, err := e.submit(ctx, reqs)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		got := 0
+		defer func() {
+			if got < len(reqs) {
+				e.abandon(c)
+			}
+		}()
+		for range reqs {
+			select {
+			case r := <-c.out:
+				got++
+				if !yield(r.sample, r.err) || r.err != nil {
+					return
+				}
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
+		}
+	}
+}
+
+// submit checks all requests and hands them to the loop, or none.
+func (e *Engine) submit(ctx context.Context, reqs []rl.Request) (*call, error) {
+	c := &call{make(chan result, len(reqs))}
+	rs := make([]*request, len(reqs))
+	for i, q := range reqs {
+		r, err := e.request(c, q)
+		if err != nil {
+			return nil, err
+		}
+		rs[i] = r
+	}
+	var refused error
+	if err := e.do(ctx, func() { refused = e.admit(rs) }); err != nil {
+		return nil, err
+	}
+	return c, refused
+}
+
+// request checks q against everything that does not depend on what is in flight.
+func (e *Engine) request(c *call, q rl.Request) (*request, error) {
+	if q.Prompt == nil {
+		return nil, fmt.Errorf("request %d has no prompt", q.ID)
+	}
+	n, s := len(q.Prompt.Tokens), &rl.Sample{Request: q.ID, Prompt: q.Prompt, Index: q.Index, Sampling: q.Sampling}
+	bad := func(format string, args ...any) (*request, error) { return nil, named(s, fmt.Errorf(format, args...)) }
+	if err := sample.Validate(q.Sampling); err != nil {
+		return bad("%w", err)
+	}
+	if n == 0 {
+		return bad("the prompt has no tokens, want at least 1")
+	}
+	if n >= e.cfg.Context {
+		return bad("the prompt has %d tokens, want fewer than --context-length (%d)", n, e.cfg.Context)
+	}
+	for i, t := range q.Prompt.Tokens {
+		if t < 0 || int(t) >= e.m.Vocab() {
+			return bad("token %d of the prompt is %d, want 0 to %d", i, t, e.m.Vocab()-1)
+		}
+	}
+	limit := e.cfg.Context
+	if q.Sampling.MaxTokens < e.cfg.Context-n {
+		limit = n + q.Sampling.MaxTokens
+	}
+	return &request{
+		call:   c,
+		sample: s,
+		tokens: slices.Clone(q.Prompt.Tokens),
+		limit:  limit,
+		scale:  q.Sampling.InvTemperature(),
+		trunc:  sample.Truncates(q.Sampling),
+	}, nil
+}
+
+// admit takes all requests into flight, or none.
+func (e *Engine) admit(rs []*request) error {
+	if e.version == 0 {
+		return errors.New("rollout: there are no weights yet, want an update first")
+	}
+	for i, r := range rs {
+		if err := e.enter(r); err != nil {
+			for _, r := range rs[:i] {
+				e.drop(r)
+			}
+			return named(r.sample, err)
+		}
+	}
+	return nil
+}
+
+// enter takes one request into flight.
+func (e *Engine) enter(r *request) error {
+	id, most := r.sample.Request, r.limit-1 // the last token is never computed
+	if e.flight[id] != nil {
+		return errors.New("its id is already in flight")
+	}
+	if !e.pages.Fits(most) {
+		_, pages := e.pages.Count()
+		return fmt.Errorf("it can grow to %d tokens, want at most the %d that all pages hold (--sglang-max-total-tokens)", most, pages.Total*e.stats.PageTokens)
+	}
+	err := e.sched.Add(sched.Seq{ID: id, Tokens: len(r.tokens), Most: most, Prompt: e.likeness(r.tokens), Shared: len(r.tokens)})
+	if err == nil {
+		e.flight[id] = r
+	}
+	return err
+}
+
+// named says which request an error is about.
+func named(s *rl.Sample, err error) error {
+	return fmt.Errorf("request %d (prompt %q, sample %d): %w", s.Request, s.Prompt.ID, s.Index, err)
+}
+
+// likeness returns a number that equal prompts share; 0 when they would not share rows either. Different prompts may share it too, which only
+// lets one wait for the other.
+func (e *Engine) likeness(tokens []int32) uint64 {
+	if e.cfg.NoSharing {
+		return 0
+	}
+	h := fnv.New64a()
+	for _, t := range tokens {
+		h.Write([]byte{byte(t), byte(t >> 8), byte(t >> 16), byte(t >> 24)})
+	}
+	return h.Sum64() | 1
+}
+
+// drop takes a request out of flight.
+func (e *Engine) drop(r *request) {
+	e.sched.Remove(r.sample.Request)
+	delete(e.flight, r.sample.Request)
+}
+
+// abandon aborts what is left of a call.
+func (e *Engine) abandon(c *call) {
+	// The loop answers between two passes, or has stopped and dropped everything.
+	_ = e.do(context.Background(), func() {
+		for _, r := range e.flight {
+			if r.call == c {
+				e.drop(r)
+				e.stats.Aborted++
+			}
+		}
+	})
+}
+
+// Abort ends requests by their ids, or all when none is named. Their samples are yielded as far as they came, with
+// rl.StopAbort. Ids that are not in flight are ignored: they may just have finished.
+func (e *Engine) Abort(ctx context.Context, ids ...int64) error {
+	return e.do(ctx, func() {
+		if len(ids) == 0 {
+			for id := range e.flight {
+				ids = append(ids, id)
+			}
+			slices.Sort(ids)
+		}
+		for _, id := range ids {
+			if r := e.flight[id]; r != nil {
+				e.finish(r, rl.StopAbort)
+			}
+		}
+	})
+}
+
+// finish delivers a request's sample.
+func (e *Engine) finish(r *request, why rl.Stop) {
+	if why == rl.StopAbort {
+		e.stats.Aborted++
+	} else {
+		e.stats.Finished++
+	}
+	r.sample.Stop = why
+	e.drop(r)
+	r.call.out <- result{sample: r.sample}
+}
+
+// fail ends all requests in flight with an error.
+func (e *Engine) fail(err error) {
+	for _, r := range e.flight {
+		e.failOne(r, err)
+	}
+}
+
+func (e *Engine) failOne(r *request, err error) {
+	e.stats.Failed++
+	e.drop(r)
+	r.call.out <- result{err: named(r.sample, err)}
+}
