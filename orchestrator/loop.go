@@ -20,7 +20,7 @@ type Config struct {
 	Keep       int    `flag:"save-keep" help:"newest checkpoints that are kept"`
 	Retain     int    `flag:"save-retain-interval" help:"also keep every checkpoint whose cycle is a multiple of this; 0 for none"`
 
-	Sampling rl.Sampling `flag:"-"`
+	Sampling rl.Sampling
 }
 
 // Default returns a synchronous loop of 32 prompts by 8 samples.

@@ -43,10 +43,10 @@ type Plan struct {
 	NoFirstEval  bool   `flag:"skip-eval-before-train" help:"do not evaluate before the first cycle"`
 	SaveEvery    int    `flag:"save-interval" help:"cycles between checkpoints; 0 for none but the last"`
 	PushEvery    int    `flag:"update-weights-interval" help:"cycles between pushes of weights to the rollout engine"`
-	WithEval     bool   `flag:"-"` // there is something to evaluate on
-	WithSave     bool   `flag:"-"` // there is somewhere to save to
-	ResumedAfter int    `flag:"-"` // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
-	Evaluated    bool   `flag:"-"` // what was due to be evaluated there has been
+	WithEval     bool   // there is something to evaluate on
+	WithSave     bool   // there is somewhere to save to
+	ResumedAfter int    // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
+	Evaluated    bool   // what was due to be evaluated there has been
 }
 
 // DefaultPlan returns the synchronous loop.

@@ -13,8 +13,8 @@ type Config struct {
 	MaxTokens  int  `flag:"max-tokens-per-gpu" help:"tokens of a micro-batch; a longer sequence gets one of its own"`
 	Recompute  bool `flag:"recompute" help:"keep only each layer's input and compute the rest again for the gradient: less memory, a third more work"`
 	FreezeGate bool `flag:"moe-router-freeze-gate" help:"do not train the routers"`
-	MaxLength  int  `flag:"-"` // longest response allowed; seq-mean-token-sum-norm divides by it
-	Planned    int  `flag:"-"` // steps that the run will take, for schedules without an end of their own
+	MaxLength  int  // longest response allowed; seq-mean-token-sum-norm divides by it
+	Planned    int  // steps that the run will take, for schedules without an end of their own
 
 	Loss  loss.Config
 	Optim optim.Config

@@ -13,8 +13,8 @@ import (
 )
 
 func runOracle(ctx context.Context, e *env) int {
+	var quiet talk
 	var opts struct {
-		talk
 		Dir     string `arg:"DIR" help:"directory of reference vectors"`
 		Backend string `flag:"backend" choices:"cpu ref" help:"what computes the float32 side: the engines' backend, or the plain reference"`
 		Threads int    `flag:"threads" help:"processor threads; 0 takes all"`
@@ -22,7 +22,7 @@ func runOracle(ctx context.Context, e *env) int {
 	}
 	opts.Backend = "cpu"
 	set := config.New("oracle", "Checks model, engines, optimizer and number formats against a directory of reference vectors (docs/formats/oracle.md).")
-	set.Add("Flags", &opts)
+	set.Add("Flags", &opts, &quiet)
 	set.Example("furlong oracle oracle/testdata/vectors", "checks this build against the vectors of the repository")
 	if code, ok := e.parse(set); !ok {
 		return code
@@ -30,7 +30,7 @@ func runOracle(ctx context.Context, e *env) int {
 	fast, closeFast := backend(opts.Backend, opts.Threads)
 	defer closeFast()
 	o := oracle.Options{Fast: fast, Progress: func(stage string) {
-		if !opts.Quiet {
+		if !quiet.Quiet {
 			fmt.Fprintln(e.stderr, "checking", stage)
 		}
 	}}

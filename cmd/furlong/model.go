@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"furlong/checkpoint/hf"
+	"furlong/dtype"
+	"furlong/model/dsv4"
+	"furlong/starter"
+	"furlong/tokenizer"
+	"furlong/train"
+)
+
+// modelFlags say which model a command works on, and in which format.
+type modelFlags struct {
+	Checkpoint string `flag:"hf-checkpoint" help:"directory in the Hugging Face layout; without it, the model inside the binary"`
+	Format     string `flag:"dtype" choices:"bf16 f32" help:"format of the weights in both engines"`
+	Threads    int    `flag:"threads" help:"processor threads; 0 takes all"`
+	Backend    string `flag:"backend" choices:"cpu ref" help:"what computes: the processor's vector units, or the plain reference"`
+}
+
+func defaultModel() modelFlags { return modelFlags{Format: "bf16", Backend: "cpu"} }
+
+func (f modelFlags) format() dtype.Type {
+	if f.Format == "f32" {
+		return dtype.F32
+	}
+	return dtype.BF16
+}
+
+// A policy is a model with what goes along with it.
+type policy struct {
+	*dsv4.Model
+	files train.Files
+	tok   tokenizer.Tokenizer
+}
+
+// newPolicy returns a policy of the given config.json, without weights.
+func newPolicy(raw []byte, where string, f modelFlags) (*policy, error) {
+	cfg, err := dsv4.ReadConfig(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", where, err)
+	}
+	tok := tokenizer.Bytes{}
+	if cfg.Vocab < tok.Size() {
+		return nil, fmt.Errorf("%s: vocab_size is %d, want at least %d, the size of the byte tokenizer", where, cfg.Vocab, tok.Size())
+	}
+	files := train.Files{ConfigJSON: raw, Layers: len(cfg.Layers), Experts: cfg.Experts}
+	return &policy{dsv4.New(cfg, f.format()), files, tok}, nil
+}
+
+// loadPolicy returns the policy that the flags name, with its weights.
+func loadPolicy(f modelFlags, log *slog.Logger) (*policy, error) {
+	if f.Checkpoint == "" {
+		return builtIn(f)
+	}
+	at := filepath.Join(f.Checkpoint, "config.json")
+	raw, err := os.ReadFile(at)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newPolicy(raw, at, f)
+	if err != nil {
+		return nil, err
+	}
+	rep, err := hf.Load(f.Checkpoint, p.Params(), p.options())
+	if err != nil {
+		return nil, err
+	}
+	log.Info("checkpoint loaded", "path", f.Checkpoint, "what", rep.String())
+	return p, nil
+}
+
+func builtIn(f modelFlags) (*policy, error) {
+	p, err := newPolicy(starter.Config, "built-in config.json", f)
+	if err != nil {
+		return nil, err
+	}
+	w, err := starter.Weights()
+	if err != nil {
+		return nil, err
+	}
+	_, err = hf.LoadFrom(w, p.Params(), p.options())
+	return p, err
+}
+
+func (p *policy) options() hf.LoadOptions {
+	return hf.LoadOptions{Layers: p.files.Layers, Experts: p.files.Experts}
+}
+
+// twin returns a model of the same shape without weights: the rollout engine's own.
+func (p *policy) twin(f modelFlags) *dsv4.Model { return dsv4.New(p.Config(), f.format()) }
