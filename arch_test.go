@@ -11,7 +11,7 @@ const floors = `
 dtype tokenizer rl api/sglang progress internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
 metrics/*
 metrics
-tensor reward data/*
+tensor reward data/* summary
 data
 device
 device/gpu kernels comm quant checkpoint

@@ -164,7 +164,7 @@ func TestParseErrors(t *testing.T) {
 		{"--extra-args 'x'", `flag --extra-args: unexpected word "x", want a flag`},
 		{`--extra-args "'"`, `flag --extra-args: line 1: quote ' is not closed`},
 		{"--extra-args '--extra-args x'", `flag --extra-args: --extra-args: not inside --extra-args`},
-		{"--recipe tiny-arithmetik", `--recipe is "tiny-arithmetik", want one of tiny-arithmetic, did you mean tiny-arithmetic?`},
+		{"--recipe tiny-arithmetik", `--recipe is "tiny-arithmetik", want one of ` + strings.Join(Recipes(), ", ") + `, did you mean tiny-arithmetic?`},
 		{"--held 2", `--held is 2, want 1: there is one`},
 		{"--never", `--never cannot be obeyed: it is not built in`},
 		{"--depth -1", `--depth is -1, want 0 or more`},
