@@ -11,12 +11,12 @@ const floors = `
 dtype tokenizer rl api/sglang progress internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
 metrics/*
 metrics
-tensor reward data/* summary
+tensor reward data/* summary metrics/run
 data
 device
 device/gpu kernels comm quant checkpoint
 kernels/ref comm/* checkpoint/safetensors rl/rltest
-kernels/* checkpoint/*
+kernels/* checkpoint/* starter
 ops
 kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
