@@ -23,7 +23,7 @@ model train/pipe
 model/*
 rollout train remote/* parity oracle
 weightsync orchestrator eval sft server dash
-config
+config bench
 launch
 cmd/furlong
 `
