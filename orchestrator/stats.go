@@ -1,10 +1,9 @@
 package orchestrator
 
 import (
-	"bytes"
-	"compress/zlib"
 	"slices"
 
+	"furlong/metrics/samples"
 	"furlong/rl"
 )
 
@@ -22,7 +21,7 @@ func rolloutStats(stats rl.Stats, b *batch, served rl.Version) {
 		truncated += one(s.Stop == rl.StopLength)
 		invalid += one(s.Verdict == rl.Invalid)
 		right += one(s.Verdict == rl.Right)
-		repeated += one(repeats(s.Text))
+		repeated += one(samples.Repeats(s.Text))
 	}
 	judged := max(n-invalid, 1)
 	stats["rollout/raw_reward"] = reward / judged
@@ -55,17 +54,17 @@ func one(b bool) float64 {
 }
 
 // spread says how many groups have no signal: all members of them have one reward.
-func spread(stats rl.Stats, samples []*rl.Sample) {
+func spread(stats rl.Stats, all []*rl.Sample) {
 	var groups, zero, top, flat float64
-	for len(samples) > 0 {
-		n := groupSize(samples)
+	for len(all) > 0 {
+		n := groupSize(all)
 		groups++
-		if same(samples[:n]) {
+		if same(all[:n]) {
 			flat++
-			zero += one(samples[0].Reward == 0)
-			top += one(samples[0].Reward == 1)
+			zero += one(all[0].Reward == 0)
+			top += one(all[0].Reward == 1)
 		}
-		samples = samples[n:]
+		all = all[n:]
 	}
 	stats["rollout/zero_std/ratio"] = flat / groups
 	stats["rollout/zero_std/all_zero_percentage"] = 100 * zero / groups
@@ -110,18 +109,4 @@ func age(stats rl.Stats, samples []*rl.Sample, served rl.Version) {
 	stats["rollout/weight_version/mixed_version_ratio"] = mixed / n
 	stats["rollout/staleness/mean"] = behind / n
 	stats["rollout/staleness/max"] = most
-}
-
-// repeats says whether a text's last 10,000 bytes compress better than ten to one: it goes round in circles.
-func repeats(text string) bool {
-	tail := text[max(0, len(text)-10_000):]
-	if len(tail) < 100 {
-		return false
-	}
-	var z bytes.Buffer
-	w := zlib.NewWriter(&z)
-	if _, err := w.Write([]byte(tail)); err != nil || w.Close() != nil {
-		return false // a buffer takes everything
-	}
-	return len(tail) > 10*z.Len()
 }

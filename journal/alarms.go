@@ -1,0 +1,88 @@
+package journal
+
+import (
+	"fmt"
+	"math"
+
+	"furlong/metrics/run"
+	"furlong/orchestrator"
+	"furlong/rl"
+)
+
+var nan = float32(math.NaN())
+
+// A watch is something that can look wrong in a cycle.
+type watch struct {
+	id, severity string
+	// look returns what is wrong in words, or "".
+	look func(s rl.Stats, exact bool) string
+}
+
+var watches = []watch{
+	{"gap", "error", func(s rl.Stats, exact bool) string {
+		if m := s["train/logp_diff/max"]; exact && m != 0 {
+			return fmt.Sprintf("trainer and rollout engine differ by %.3g nats on a token though both hold one format: one of them has stale or damaged state", m)
+		}
+		return ""
+	}},
+	{"nonfinite", "error", func(s rl.Stats, _ bool) string {
+		if n := s["train/nonfinite_tokens"]; n > 0 {
+			return fmt.Sprintf("%.0f tokens have a logprob that is not finite", n)
+		}
+		return ""
+	}},
+	{"skipped", "error", func(s rl.Stats, _ bool) string {
+		if s["train/skipped_steps"] > 0 {
+			return "the optimizer step was skipped: its loss or gradient was not finite"
+		}
+		return ""
+	}},
+	{"invalid", "warning", func(s rl.Stats, _ bool) string {
+		if share := s["reward/invalid"]; share > 0.05 {
+			return fmt.Sprintf("%.0f %% of the samples could not be graded; they do not train", 100*share)
+		}
+		return ""
+	}},
+	{"truncated", "warning", func(s rl.Stats, _ bool) string {
+		if share := s["rollout/truncated_ratio"]; share > 0.25 {
+			return fmt.Sprintf("%.0f %% of the responses were cut at the length limit", 100*share)
+		}
+		return ""
+	}},
+	{"no-signal", "warning", func(s rl.Stats, _ bool) string {
+		if s["rollout/zero_std/ratio"] == 1 {
+			return fmt.Sprintf("all members of every group got the same reward (mean %.3g): there is nothing to learn from", s["rollout/raw_reward"])
+		}
+		return ""
+	}},
+	{"flat-loss", "warning", func(s rl.Stats, _ bool) string {
+		if s["rollout/zero_std/ratio"] < 1 && s["train/grad_norm"] == 0 {
+			return "rewards vary and the gradient is 0: nothing is trained"
+		}
+		return ""
+	}},
+}
+
+// alarms writes what has begun or ceased to look wrong.
+func (j *Journal) alarms(r *orchestrator.Report) error {
+	if j.raised == nil {
+		j.raised = map[string]bool{}
+	}
+	for _, w := range watches {
+		text := w.look(r.Stats, j.Exact)
+		if (text != "") == j.raised[w.id] {
+			continue
+		}
+		j.raised[w.id] = text != ""
+		a := run.Alarm{Kind: run.Raised, ID: w.id, Severity: w.severity, Cycle: r.Cycle, Text: text}
+		if text == "" {
+			a.Kind, a.Text = run.Cleared, "no longer so"
+		} else {
+			j.Log.Warn("alarm", "id", w.id, "cycle", r.Cycle, "text", text)
+		}
+		if err := j.Dir.WriteAlarm(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}

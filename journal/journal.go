@@ -1,0 +1,111 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"furlong/metrics"
+	"furlong/metrics/run"
+	"furlong/metrics/samples"
+	"furlong/orchestrator"
+	"furlong/rl"
+)
+
+// A Journal writes the directory of one run. It implements orchestrator.Watcher.
+type Journal struct {
+	Dir  *run.Dir
+	Log  *slog.Logger
+	Load func() [][]uint32 // tokens of each expert in the last step, [layer][expert]; nil where it is not known
+	Tell func(cycle int, phase string, stats rl.Stats)
+	// Exact says that both engines hold one format, so that their logprobs must be the same bits.
+	Exact bool
+
+	raised map[string]bool
+}
+
+// Phase notes where the run is.
+func (j *Journal) Phase(a orchestrator.Action) {
+	waits := ""
+	if a.Kind == orchestrator.Await || a.Kind == orchestrator.Sync {
+		waits = fmt.Sprintf("samples of cycle %d", a.Cycle)
+	}
+	j.Dir.Progress(a.Cycle, a.Kind.String(), waits)
+	j.Tell(a.Cycle, a.Kind.String(), nil)
+}
+
+// Span writes what a lane did.
+func (j *Journal) Span(cycle int, lane, name string, t0, t1 time.Time, v rl.Version) error {
+	s := run.Span{Cycle: cycle, Lane: lane, Name: name, T0: metrics.Unix(t0), T1: metrics.Unix(t1), Version: v}
+	if lane == "wait" {
+		s.Lane, s.WaitsFor = "trainer", "rollout"
+	}
+	return j.Dir.WriteSpans(s)
+}
+
+// Cycle writes everything that is known of a finished cycle.
+func (j *Journal) Cycle(r *orchestrator.Report) error {
+	if err := j.samples(r.Cycle, "", r.Samples); err != nil {
+		return err
+	}
+	if err := j.experts(r); err != nil {
+		return err
+	}
+	row := metrics.Row{Kind: metrics.Cycle, Cycle: r.Cycle, Step: r.Step, Version: r.Version, Values: r.Stats}
+	if err := j.Dir.WriteRow(row); err != nil {
+		return err
+	}
+	j.Tell(r.Cycle, "", r.Stats)
+	j.Log.Info("cycle", "cycle", r.Cycle, "reward", r.Stats["rollout/raw_reward"], "gap_max", r.Stats["train/logp_diff/max"],
+		"grad_norm", r.Stats["train/grad_norm"], "truncated", r.Stats["rollout/truncated_ratio"], "step_time_s", r.Stats["perf/step_time"], "version", r.Version.String())
+	return j.alarms(r)
+}
+
+func (j *Journal) samples(cycle int, eval string, all []*rl.Sample) error {
+	b := samples.Batch{Cycle: cycle, Eval: eval}
+	for _, s := range all {
+		b.Samples = append(b.Samples, samples.Sample{Sample: s})
+	}
+	return j.Dir.WriteSamples(b)
+}
+
+// experts writes the trainer's expert load. Rollout runs the same blocks on the same tokens.
+func (j *Journal) experts(r *orchestrator.Report) error {
+	if j.Load == nil {
+		return nil
+	}
+	load := j.Load()
+	if len(load) == 0 {
+		return nil
+	}
+	e := run.Experts{Cycle: r.Cycle, Version: r.Version, Sides: 1, Layers: len(load), Experts: len(load[0])}
+	for _, l := range load {
+		e.Tokens = append(e.Tokens, l...)
+		e.Agreement = append(e.Agreement, nan)
+	}
+	return j.Dir.WriteExperts(e)
+}
+
+// Evaluated writes an evaluation: its row, its problems, its samples.
+func (j *Journal) Evaluated(e run.Evaluation, step int, values map[string]float64, all []*rl.Sample) error {
+	if err := j.samples(e.Cycle, e.Name, all); err != nil {
+		return err
+	}
+	if err := j.Dir.WriteEval(e); err != nil {
+		return err
+	}
+	row := metrics.Row{Kind: metrics.Eval, Cycle: e.Cycle, Step: step, Version: e.Version, Values: values}
+	if err := j.Dir.WriteRow(row); err != nil {
+		return err
+	}
+	args := []any{"cycle", e.Cycle}
+	for _, k := range []string{"pass@1", "pass@8", "truncated_ratio"} {
+		if v, ok := values["eval/"+e.Name+"-"+k]; ok {
+			args = append(args, strings.ReplaceAll(k, "@", "_at_"), v)
+		}
+	}
+	j.Log.Log(context.Background(), slog.LevelInfo, "evaluation", args...)
+	return nil
+}
