@@ -8,7 +8,13 @@ type Tokens struct {
 	ID, Seq, Pos []int32 // each [T]
 
 	closed map[int32]*Tokens
-	turns  map[*float32]Rotation
+	turns  map[turn]Rotation
+}
+
+// A turn is what a rotation is made of, besides the tokens.
+type turn struct {
+	freq   *float32
+	stride int32
 }
 
 // Len returns T.
@@ -52,7 +58,8 @@ type Rotation struct{ Cos, Sin *tensor.Tensor }
 // and m for windows of m tokens, which are turned at their first token's position. It is made once for a pass, on the Go
 // heap since it outlives what a Recompute inside the pass takes from the arena.
 func (in *Tokens) Rotation(c *Ctx, freq []float32, stride int32) Rotation {
-	if r, ok := in.turns[&freq[0]]; ok {
+	key := turn{&freq[0], stride}
+	if r, ok := in.turns[key]; ok {
 		return r
 	}
 	pos := in.Pos
@@ -65,8 +72,8 @@ func (in *Tokens) Rotation(c *Ctx, freq []float32, stride int32) Rotation {
 	r := Rotation{tensor.New(c.Type, len(pos), len(freq)), tensor.New(c.Type, len(pos), len(freq))}
 	c.K.Angles(r.Cos, r.Sin, pos, freq)
 	if in.turns == nil {
-		in.turns = map[*float32]Rotation{}
+		in.turns = map[turn]Rotation{}
 	}
-	in.turns[&freq[0]] = r
+	in.turns[key] = r
 	return r
 }
