@@ -21,8 +21,9 @@ ops
 kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
 model/*
-rollout train remote/* parity oracle
-weightsync orchestrator eval sft server dash
+rollout train remote/* parity
+weightsync orchestrator eval sft server dash oracle
+journal
 config bench
 launch
 cmd/furlong

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"furlong/config"
+	"furlong/journal"
+	"furlong/metrics"
+	"furlong/metrics/run"
+	"furlong/metrics/samples"
+	"furlong/orchestrator"
+	"furlong/reward"
+	"furlong/rl"
+	"furlong/rollout"
+	"furlong/summary"
+	"furlong/train"
+)
+
+const trainPurpose = `The main job: reinforcement learning. It draws samples from the policy, judges them, takes an optimizer step, and gives the new weights to the engine that draws, cycle after cycle. Without flags it runs the recipe tiny-arithmetic on this machine's processor, from the model inside the binary. Ctrl-C ends it with a checkpoint; a second one ends it at once.`
+
+func runTrain(ctx context.Context, e *env) int {
+	f := newTrainFlags()
+	set := f.set("train", trainPurpose)
+	set.Example("furlong train", "a two-million-parameter DeepSeek-V4 learns to carry, in minutes")
+	set.Example("furlong train --run-dir runs/a --num-rollout 20", "a shorter run, in a directory of its own")
+	set.Example("furlong train --run-dir runs/a --resume", "goes on where that run stopped, or was killed")
+	set.Example("furlong train --prompt-data gsm8k.jsonl --input-key prompt --label-key label --rm-type math", "another data set")
+	if code, ok := e.parse(set); !ok {
+		return code
+	}
+	return e.fail(e.train(ctx, f, set))
+}
+
+// A job is a run that is under way.
+type job struct {
+	*env
+	f      *trainFlags
+	policy *policy
+	dir    *run.Dir
+	roll   *rollout.Engine
+	actor  *train.Engine
+	loop   *orchestrator.Loop
+	book   *journal.Journal
+	grades *reward.Pool
+	evals  *evaluation // nil when nothing is evaluated
+	line   *progressLine
+}
+
+// train carries a run out, from its directory to its closing table.
+func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err error) {
+	p, err := loadPolicy(f.model, e.log)
+	if err != nil {
+		return err
+	}
+	if err := config.Check(set.Claims(), claims(p)); err != nil {
+		return err
+	}
+	j := &job{env: e, f: f, policy: p}
+	if err := j.open(set); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.end(ctx, err)) }()
+	k, closeK := backend(f.model.Backend, f.model.Threads)
+	defer closeK()
+	if err := j.assemble(k); err != nil {
+		return err
+	}
+	return j.carryOut(ctx)
+}
+
+// open takes the run's directory.
+func (j *job) open(set *config.Set) error {
+	self, err := run.Self()
+	if err != nil {
+		return err
+	}
+	keep, err := samples.ParseKeep(j.f.run.Keep)
+	if err != nil {
+		return err
+	}
+	o := run.Options{
+		Now: time.Now, Log: j.log, Self: self, Planned: j.f.loop.Cycles, Keep: keep,
+		Text: func(id int32) []byte { return []byte(j.policy.tok.Decode([]int32{id})) },
+	}
+	open := run.Create
+	if j.f.run.Resume {
+		open = run.Resume
+	}
+	if j.dir, err = open(j.runDir(), o); err != nil {
+		return err
+	}
+	changed, err := j.dir.WriteConfig(settings(set))
+	if len(changed) > 0 {
+		j.log.Warn("settings differ from those the run had before", "settings", fmt.Sprint(changed))
+	}
+	return err
+}
+
+func (j *job) runDir() string {
+	if j.f.run.Dir != "" {
+		return j.f.run.Dir
+	}
+	id := j.f.run.ID
+	if id == "" {
+		id = time.Now().UTC().Format("060102-150405")
+	}
+	return filepath.Join("runs", id)
+}
+
+// settings returns every setting and where it came from, and what the build is.
+func settings(set *config.Set) map[string]run.Setting {
+	all := map[string]run.Setting{}
+	for name, v := range set.Values() {
+		all[name] = run.Setting{Value: v.Value, Origin: v.Origin}
+	}
+	all["build"] = run.Setting{Value: readBuild().String(), Origin: "build"}
+	return all
+}
+
+// end writes how the run ended.
+func (j *job) end(ctx context.Context, err error) error {
+	state, why := run.Finished, "all cycles are done"
+	switch {
+	case ctx.Err() != nil:
+		state, why = run.Stopped, "interrupted"
+	case err != nil:
+		state, why = run.Failed, err.Error()
+	}
+	return j.dir.End(state, why)
+}
+
+// carryOut runs the loop beside the rollout engine and the heartbeat, and prints the closing table.
+func (j *job) carryOut(ctx context.Context) error {
+	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	go func() { done <- j.roll.Run(beside) }()
+	beat := make(chan struct{})
+	go func() { j.dir.Run(beside); close(beat) }()
+	err := j.resumeAndRun(ctx)
+	j.line.Finish()
+	stop()
+	<-done
+	<-beat
+	if err != nil {
+		return err
+	}
+	return j.close()
+}
+
+// resumeAndRun goes on from the newest checkpoint, if there is one, and runs the plan.
+func (j *job) resumeAndRun(ctx context.Context) error {
+	if j.f.run.Resume {
+		at, err := j.loop.Load(ctx)
+		if err != nil {
+			return err
+		}
+		if left := j.f.loop.Cycles - at; left <= 0 {
+			return fmt.Errorf("the run has done %d of %d cycles: there is nothing to resume; raise --num-rollout to go on", at, j.f.loop.Cycles)
+		}
+		j.log.Info("resumed", "cycle", at, "of", j.f.loop.Cycles)
+	}
+	return j.loop.Run(ctx)
+}
+
+// close sums the run up.
+func (j *job) close() error {
+	rows, bad, err := metrics.ReadRows(filepath.Join(j.dir.Path(), run.RowsFile))
+	if err != nil {
+		return err
+	}
+	for _, b := range bad {
+		j.log.Warn("a row of metrics can't be read", "what", b.Error())
+	}
+	s := summary.Of(rows)
+	s.Digest, s.Dir = train.Digest(j.actor.Params()), j.dir.Path()
+	if j.evals != nil {
+		if s.Eval, err = j.evals.summary(j.dir.Path(), j.f.loop.Cycles); err != nil {
+			return err
+		}
+	}
+	if err := s.Print(j.stdout); err != nil {
+		return err
+	}
+	if j.f.run.JSON {
+		return json.NewEncoder(j.stdout).Encode(s)
+	}
+	return nil
+}
+
+// claims are the facts of the policy that launch lines speak of.
+func claims(p *policy) map[string]string {
+	c := p.Config()
+	n := func(v int) string { return fmt.Sprint(v) }
+	return map[string]string{
+		"num-layers": n(len(c.Layers)), "hidden-size": n(c.Hidden), "ffn-hidden-size": n(c.ExpertDim), "num-attention-heads": n(c.Heads),
+		"vocab-size": n(c.Vocab), "q-lora-rank": n(c.QRank), "num-experts": n(c.Experts), "moe-ffn-hidden-size": n(c.ExpertDim),
+		"moe-router-topk": n(c.TopK), "kv-lora-rank": n(c.HeadDim),
+	}
+}
+
+// tell shows where the run is.
+func (j *job) tell(cycle int, phase string, stats rl.Stats) {
+	if stats != nil {
+		j.line.done(cycle, stats)
+		return
+	}
+	j.line.at(cycle, phase)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"furlong/config"
+	"furlong/data"
+	"furlong/metrics/samples"
+	"furlong/orchestrator"
+	"furlong/reward"
+	"furlong/rl"
+	"furlong/rollout"
+	"furlong/tokenizer"
+	"furlong/train"
+)
+
+// trainFlags is everything that furlong train can be told.
+type trainFlags struct {
+	talk    talk
+	run     runFlags
+	model   modelFlags
+	loop    orchestrator.Config
+	sample  sampleFlags
+	rollout rollout.Config
+	train   train.Config
+	data    data.Config
+	reward  reward.Config
+	eval    evalFlags
+}
+
+// runFlags say where a run is written.
+type runFlags struct {
+	Dir    string `flag:"run-dir" help:"directory of the run; without it, runs/ and the run's id"`
+	ID     string `flag:"run-id" help:"name of the run; without it, the time it began"`
+	Resume bool   `flag:"resume" help:"go on with the run in --run-dir from its newest checkpoint"`
+	Keep   string `flag:"keep-samples" help:"whose tokens stay on disk: all, last:N, every:K or worst:M cycles; their index rows always stay"`
+	Ref    string `flag:"ref-load" help:"reference policy of --use-kl-loss, in the Hugging Face layout; without it, the policy the run starts from"`
+	JSON   bool   `flag:"json" help:"print the closing table as one JSON object in the last line"`
+}
+
+// Validate reports what is wrong with f, in the words of the flags.
+func (f runFlags) Validate() error {
+	if _, err := samples.ParseKeep(f.Keep); err != nil {
+		return fmt.Errorf("--keep-samples: %w", err)
+	}
+	if f.Resume && f.Dir == "" {
+		return errors.New("--resume needs --run-dir: which run shall go on?")
+	}
+	return nil
+}
+
+// sampleFlags say how responses are drawn.
+type sampleFlags struct {
+	Temperature float64 `flag:"rollout-temperature" help:"temperature of rollout; 0 takes the likeliest token"`
+	TopP        float64 `flag:"rollout-top-p" help:"keep the likeliest tokens that together have this probability"`
+	TopK        int     `flag:"rollout-top-k" help:"keep this many of the likeliest tokens; -1 or 0 for all"`
+	MinP        float64 `flag:"rollout-min-p" help:"keep tokens at least this share as likely as the likeliest"`
+	MaxTokens   int     `flag:"rollout-max-response-len" help:"longest response, in tokens"`
+}
+
+func defaultSample() sampleFlags { return sampleFlags{Temperature: 1, TopP: 1, TopK: -1, MaxTokens: 1024} }
+
+// Validate reports everything that is wrong with f, in the words of the flags.
+func (f sampleFlags) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if f.Temperature < 0 {
+		bad("--rollout-temperature is %v, want 0 or more", f.Temperature)
+	}
+	if f.TopP <= 0 || f.TopP > 1 {
+		bad("--rollout-top-p is %v, want more than 0 and at most 1", f.TopP)
+	}
+	if f.TopK < -1 {
+		bad("--rollout-top-k is %d, want -1 (all) or more", f.TopK)
+	}
+	if f.MinP < 0 || f.MinP > 1 {
+		bad("--rollout-min-p is %v, want 0 to 1", f.MinP)
+	}
+	if f.MaxTokens < 1 {
+		bad("--rollout-max-response-len is %d, want at least 1", f.MaxTokens)
+	}
+	return errors.Join(errs...)
+}
+
+func (f sampleFlags) sampling(tok tokenizer.Tokenizer) rl.Sampling {
+	return rl.Sampling{
+		Temperature: f.Temperature, TopP: f.TopP, TopK: max(0, f.TopK), MinP: f.MinP, MaxTokens: f.MaxTokens, StopIDs: []int32{tok.EOS()},
+	}
+}
+
+// batchFlags are other ways to say what the batch size already says.
+type batchFlags struct {
+	Global int `flag:"global-batch-size" help:"samples of an optimizer step: --rollout-batch-size times --n-samples-per-prompt; 0 does not check"`
+	Steps  int `flag:"num-steps-per-rollout" help:"optimizer steps of a cycle"`
+}
+
+// newTrainFlags returns the defaults.
+func newTrainFlags() *trainFlags {
+	f := &trainFlags{
+		model: defaultModel(), loop: orchestrator.Default(), sample: defaultSample(), rollout: rollout.Default(),
+		train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
+	}
+	f.run.Keep = "all"
+	return f
+}
+
+// set registers f for the command of a name.
+func (f *trainFlags) set(command, purpose string) *config.Set {
+	b := &batchFlags{Steps: 1}
+	set := config.New(command, purpose).Layered("tiny-arithmetic")
+	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, b).Add("Sampling", &f.sample)
+	set.Add("Training", &f.train).Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
+	set.Add("Checks", &together{f, b})
+	return set.Accept(config.Options)
+}
+
+// together checks what several groups of flags say of one thing.
+type together struct {
+	f *trainFlags
+	b *batchFlags
+}
+
+// Validate reports flags that contradict each other.
+func (t *together) Validate() error {
+	var errs []error
+	f := t.f
+	if n := f.loop.Batch * f.loop.PerPrompt; t.b.Global != 0 && t.b.Global != n {
+		errs = append(errs, fmt.Errorf("--global-batch-size is %d, want --rollout-batch-size %d times --n-samples-per-prompt %d: %d", t.b.Global, f.loop.Batch, f.loop.PerPrompt, n))
+	}
+	if t.b.Steps != 1 {
+		errs = append(errs, fmt.Errorf("--num-steps-per-rollout is %d, want 1: a cycle takes one optimizer step", t.b.Steps))
+	}
+	if f.sample.MaxTokens >= f.rollout.Context {
+		errs = append(errs, fmt.Errorf("--context-length is %d, want more than --rollout-max-response-len (%d)", f.rollout.Context, f.sample.MaxTokens))
+	}
+	if f.data.File != "" && f.reward.Type == "" {
+		errs = append(errs, errors.New("--prompt-data is given without --rm-type: how are its responses judged?"))
+	}
+	if f.data.File != "" && f.data.LabelKey == "" {
+		errs = append(errs, errors.New("--prompt-data is given without --label-key: where are the gold answers?"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"furlong/data"
+	"furlong/data/arithmetic"
+	"furlong/journal"
+	"furlong/kernels"
+	"furlong/model/dsv4"
+	"furlong/orchestrator"
+	"furlong/progress"
+	"furlong/reward"
+	"furlong/rl"
+	"furlong/rollout"
+	"furlong/train"
+)
+
+// assemble makes the run's parts: two engines of one policy, prompts, graders, evaluation, loop.
+func (j *job) assemble(k kernels.Backend) (err error) {
+	if j.actor, err = j.newActor(k); err != nil {
+		return err
+	}
+	if j.roll, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k); err != nil {
+		return err
+	}
+	if j.grades, err = j.grader(); err != nil {
+		return err
+	}
+	prompts, err := j.prompts()
+	if err != nil {
+		return err
+	}
+	if j.evals, err = j.newEvaluation(); err != nil {
+		return err
+	}
+	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
+	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Load: j.actor.ExpertLoad, Tell: j.tell, Exact: true}
+	j.loop = j.newLoop(prompts)
+	return nil
+}
+
+func (j *job) newActor(k kernels.Backend) (*train.Engine, error) {
+	tc := j.f.train
+	tc.Planned, tc.MaxLength = j.f.loop.Cycles, j.f.sample.MaxTokens
+	if !tc.Loss.UseKL {
+		return train.New(tc, j.policy.Model, nil, k, j.policy.files)
+	}
+	ref, err := j.reference()
+	if err != nil {
+		return nil, err
+	}
+	return train.New(tc, j.policy.Model, ref, k, j.policy.files)
+}
+
+// reference returns the frozen policy of the KL term.
+func (j *job) reference() (*dsv4.Model, error) {
+	m := j.f.model
+	if j.f.run.Ref != "" {
+		m.Checkpoint = j.f.run.Ref
+	}
+	p, err := loadPolicy(m, j.log)
+	if err != nil {
+		return nil, fmt.Errorf("reference: %w", err)
+	}
+	return p.Model, nil
+}
+
+func (j *job) grader() (*reward.Pool, error) {
+	c := j.f.reward
+	if c.Type == "" {
+		c.Type = "arithmetic"
+	}
+	r, err := reward.New(c.Type)
+	if err != nil {
+		return nil, err
+	}
+	return reward.NewPool(r, c), nil
+}
+
+// prompts returns the source of training prompts: a file's, or the recipe's generator.
+func (j *job) prompts() (rl.PromptSource, error) {
+	if j.f.data.File == "" {
+		return arithmetic.NewSource(j.policy.tok, j.f.loop.Seed), nil
+	}
+	set, err := data.Open(j.f.data, j.policy.tok)
+	if err != nil {
+		return nil, err
+	}
+	j.log.Info("data loaded", "what", set.Report().String())
+	for _, p := range set.Prompts() {
+		if n := len(p.Tokens); n >= j.f.rollout.Context {
+			return nil, fmt.Errorf("%s: prompt %s has %d tokens, want fewer than --context-length (%d); --rollout-max-prompt-len leaves longer ones out", j.f.data.File, p.ID, n, j.f.rollout.Context)
+		}
+	}
+	return data.NewSource(set, j.f.loop.Seed, j.f.data.Shuffle), nil
+}
+
+func (j *job) newLoop(prompts rl.PromptSource) *orchestrator.Loop {
+	c := j.f.loop
+	c.Sampling = j.f.sample.sampling(j.policy.tok)
+	l := &orchestrator.Loop{
+		Config: c, Rollout: j.roll, Train: j.actor, Prompts: prompts, Grade: j.grade, Decode: j.policy.tok.Decode,
+		Watch: j.book, Clock: time.Now, Dir: filepath.Join(j.dir.Path(), "checkpoints"), Epoch: j.dir.Attempt() - 1,
+	}
+	if j.evals != nil {
+		l.Eval, l.Evaluated = j.evaluate, j.evaluated
+	}
+	return l
+}
+
+// grade judges samples. What could not be judged is invalid and counted; the first reason is a line.
+func (j *job) grade(ctx context.Context, all []*rl.Sample) error {
+	counts, err := j.grades.Grade(ctx, all)
+	if counts.First != nil {
+		j.log.Warn("grader", "invalid", counts.Invalid, "timeout", counts.Timeout, "broken", counts.Broken, "first", counts.First.Error())
+	}
+	return err
+}
+
+// A progressLine shows a run's place.
+type progressLine struct {
+	*progress.Line
+	cycles int64
+	note   string
+}
+
+func (l *progressLine) done(cycle int, s rl.Stats) {
+	l.cycles = int64(cycle)
+	l.note = fmt.Sprintf("reward %.3f  gap %.2g  len %.0f", s["rollout/raw_reward"], s["train/logp_diff/max"], s["rollout/response_len/mean"])
+	l.Set(l.cycles, l.note)
+}
+
+func (l *progressLine) at(cycle int, phase string) { l.Set(l.cycles, l.note+"  "+phase) }
