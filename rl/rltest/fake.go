@@ -1,0 +1,210 @@
+package rltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"furlong/rl"
+)
+
+// A Policy chooses the next token of a response and gives its logprob. It must depend on its arguments alone, and with
+// temperature 0 not on the seed. It is called by one goroutine at a time.
+type Policy func(v rl.Version, r rl.Request, soFar []int32) (token int32, logprob float32)
+
+// Answers returns the policy that answers each request with all the tokens that answer returns, at logprob -0.5 each. They
+// must contain a stop id of the request or reach its token limit.
+func Answers(answer func(r rl.Request) []int32) Policy {
+	return func(_ rl.Version, r rl.Request, soFar []int32) (int32, float32) {
+		all := answer(r)
+		if len(soFar) >= len(all) {
+			panic(fmt.Sprintf("rltest: answer to %s has %d tokens, want a stop id of %v or %d tokens", r.Prompt.ID, len(all), r.Sampling.StopIDs, r.Sampling.MaxTokens))
+		}
+		return all[len(soFar)], -0.5
+	}
+}
+
+// Fake is a rollout engine without a model. It starts no goroutine: whoever ranges over Generate drives it, one token for
+// each of its unfinished requests in turn, so that samples come in an order that depends on their lengths alone. Requests
+// made while it is paused wait.
+type Fake struct {
+	policy Policy
+
+	mu      sync.Mutex
+	version rl.Version
+	resumed chan struct{} // closed by Resume; nil while not paused
+	flying  map[int64]bool
+}
+
+// NewFake returns a fake without weights: before its first Update it refuses requests.
+func NewFake(p Policy) *Fake { return &Fake{policy: p, flying: map[int64]bool{}} }
+
+// Serving returns a fake that has version v already.
+func Serving(v rl.Version, p Policy) *Fake {
+	f := NewFake(p)
+	f.version = v
+	return f
+}
+
+// Version returns the version served.
+func (f *Fake) Version() rl.Version {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.version
+}
+
+// Pause stops the choice of tokens until Resume.
+func (f *Fake) Pause(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.resumed == nil {
+		f.resumed = make(chan struct{})
+	}
+	return ctx.Err()
+}
+
+// Resume lets requests go on.
+func (f *Fake) Resume(ctx context.Context) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.resumed != nil {
+		close(f.resumed)
+		f.resumed = nil
+	}
+	return ctx.Err()
+}
+
+// Update takes up the version of w once all of its tensors have been read. The fake must be paused.
+func (f *Fake) Update(ctx context.Context, w rl.Weights) error {
+	for t, err := range w.Tensors(ctx) {
+		if err != nil {
+			return fmt.Errorf("version %v: tensor %q: %w", w.Version(), t.Name, err)
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.resumed == nil {
+		return fmt.Errorf("version %v: engine is running, want it paused", w.Version())
+	}
+	f.version = w.Version()
+	return nil
+}
+
+// Generate yields the samples in the order in which they finish.
+func (f *Fake) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
+	return func(yield func(*rl.Sample, error) bool) {
+		if err := f.admit(reqs); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer f.release(reqs)
+		live := begin(reqs)
+		for len(live) > 0 {
+			if err := f.step(ctx, live); err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, d := range live {
+				if d.sample.Stop != rl.Unfinished && !yield(d.sample, nil) {
+					return
+				}
+			}
+			live = slices.DeleteFunc(live, func(d draft) bool { return d.sample.Stop != rl.Unfinished })
+		}
+	}
+}
+
+// A draft is a sample that grows, and what was asked for.
+type draft struct {
+	request rl.Request
+	sample  *rl.Sample
+}
+
+// admit notes the requests as in flight, or refuses them all.
+func (f *Fake) admit(reqs []rl.Request) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.version == 0 {
+		return errors.New("engine has no weights, want an update first")
+	}
+	given := map[int64]bool{}
+	for _, r := range reqs {
+		switch {
+		case given[r.ID] || f.flying[r.ID]:
+			return fmt.Errorf("request %d is in flight already", r.ID)
+		case r.Prompt == nil || len(r.Prompt.Tokens) == 0:
+			return fmt.Errorf("request %d has no prompt", r.ID)
+		case r.Sampling.MaxTokens < 1:
+			return fmt.Errorf("request %d: most tokens are %d, want at least 1", r.ID, r.Sampling.MaxTokens)
+		}
+		given[r.ID] = true
+	}
+	for id := range given {
+		f.flying[id] = true
+	}
+	return nil
+}
+
+// release forgets the requests.
+func (f *Fake) release(reqs []rl.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range reqs {
+		delete(f.flying, r.ID)
+	}
+}
+
+// begin returns the empty samples of requests.
+func begin(reqs []rl.Request) []draft {
+	live := make([]draft, len(reqs))
+	for i, r := range reqs {
+		live[i] = draft{r, &rl.Sample{Request: r.ID, Prompt: r.Prompt, Index: r.Index, Sampling: r.Sampling}}
+	}
+	return live
+}
+
+// step waits while the fake is paused, then adds one token to every live sample.
+func (f *Fake) step(ctx context.Context, live []draft) error {
+	for {
+		if ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", rl.ErrAborted, ctx.Err())
+		}
+		f.mu.Lock()
+		wait := f.resumed
+		if wait == nil {
+			for _, d := range live {
+				f.grow(d.sample, d.request)
+			}
+			f.mu.Unlock()
+			return nil
+		}
+		f.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// grow adds a token to s.
+func (f *Fake) grow(s *rl.Sample, r rl.Request) {
+	token, logprob := f.policy(f.version, r, s.Response)
+	s.Response = append(s.Response, token)
+	s.LogProbs = append(s.LogProbs, logprob)
+	if p := r.Sampling; p.TopK > 0 || p.TopP < 1 || p.MinP > 0 {
+		s.TruncLogProbs = append(s.TruncLogProbs, logprob)
+	}
+	if n := len(s.Versions); n == 0 || s.Versions[n-1].Version != f.version {
+		s.Versions = append(s.Versions, rl.Span{Version: f.version})
+	}
+	s.Versions[len(s.Versions)-1].Tokens++
+	switch {
+	case slices.Contains(r.Sampling.StopIDs, token):
+		s.Stop = rl.StopToken
+	case len(s.Response) == r.Sampling.MaxTokens:
+		s.Stop = rl.StopLength
+	}
+}
