@@ -22,7 +22,7 @@ func Run(ctx context.Context, dir string, o Options) (*Report, error) {
 	}
 	defer v.close()
 	rep := newReport()
-	for _, s := range stages(v, o) {
+	for _, s := range stages(ctx, v, o) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func Run(ctx context.Context, dir string, o Options) (*Report, error) {
 		}
 	}
 	rep.require("float32 logits", "float32 logprobs", "float32 gradients", "float32 gradient digests",
-		"float32 router choices", "float32 indexer choices", "adamw losses")
+		"float32 router choices", "float32 indexer choices", "decode logits", "greedy tokens", "adamw losses", "quantised bytes")
 	return rep, nil
 }
 
@@ -48,7 +48,7 @@ type stage struct {
 	run  func(*Report) error
 }
 
-func stages(v *vectors, o Options) []stage {
+func stages(ctx context.Context, v *vectors, o Options) []stage {
 	fast := fastPrecision(o.Fast)
 	// The vectors' truths are float64 and their traces and whole gradients float32.
 	wide := precision{"float64", o.Reference, dtype.F64, 1e-9, 1e-11, 1e-5, 1e-6}
@@ -60,7 +60,14 @@ func stages(v *vectors, o Options) []stage {
 		if err := r.cases(v, rep); err != nil {
 			return err
 		}
+		if err := r.decode(v, rep); err != nil {
+			return err
+		}
 		return r.adamw(v, rep)
+	}}, {"greedy", func(rep *Report) error {
+		return greedy(ctx, v, o.Fast, rep)
+	}}, {"number formats", func(rep *Report) error {
+		return codecs(v, rep)
 	}}}
 	if o.Reference != nil {
 		s = append(s, stage{"float64", func(rep *Report) error {

@@ -11,7 +11,7 @@ import (
 	"furlong/config"
 	"furlong/journal"
 	"furlong/metrics"
-	"furlong/metrics/run"
+	rundir "furlong/metrics/run"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
 	"furlong/reward"
@@ -41,7 +41,7 @@ type job struct {
 	*env
 	f      *trainFlags
 	policy *policy
-	dir    *run.Dir
+	dir    *rundir.Dir
 	roll   *rollout.Engine
 	actor  *train.Engine
 	loop   *orchestrator.Loop
@@ -75,7 +75,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 
 // open takes the run's directory.
 func (j *job) open(set *config.Set) error {
-	self, err := run.Self()
+	self, err := rundir.Self()
 	if err != nil {
 		return err
 	}
@@ -83,13 +83,13 @@ func (j *job) open(set *config.Set) error {
 	if err != nil {
 		return err
 	}
-	o := run.Options{
+	o := rundir.Options{
 		Now: time.Now, Log: j.log, Self: self, Planned: j.f.loop.Cycles, Keep: keep,
 		Text: func(id int32) []byte { return []byte(j.policy.tok.Decode([]int32{id})) },
 	}
-	open := run.Create
+	open := rundir.Create
 	if j.f.run.Resume {
-		open = run.Resume
+		open = rundir.Resume
 	}
 	if j.dir, err = open(j.runDir(), o); err != nil {
 		return err
@@ -113,23 +113,23 @@ func (j *job) runDir() string {
 }
 
 // settings returns every setting and where it came from, and what the build is.
-func settings(set *config.Set) map[string]run.Setting {
-	all := map[string]run.Setting{}
+func settings(set *config.Set) map[string]rundir.Setting {
+	all := map[string]rundir.Setting{}
 	for name, v := range set.Values() {
-		all[name] = run.Setting{Value: v.Value, Origin: v.Origin}
+		all[name] = rundir.Setting{Value: v.Value, Origin: v.Origin}
 	}
-	all["build"] = run.Setting{Value: readBuild().String(), Origin: "build"}
+	all["build"] = rundir.Setting{Value: readBuild().String(), Origin: "build"}
 	return all
 }
 
 // end writes how the run ended.
 func (j *job) end(ctx context.Context, err error) error {
-	state, why := run.Finished, "all cycles are done"
+	state, why := rundir.Finished, "all cycles are done"
 	switch {
 	case ctx.Err() != nil:
-		state, why = run.Stopped, "interrupted"
+		state, why = rundir.Stopped, "interrupted"
 	case err != nil:
-		state, why = run.Failed, err.Error()
+		state, why = rundir.Failed, err.Error()
 	}
 	return j.dir.End(state, why)
 }
@@ -169,7 +169,7 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 
 // close sums the run up.
 func (j *job) close() error {
-	rows, bad, err := metrics.ReadRows(filepath.Join(j.dir.Path(), run.RowsFile))
+	rows, bad, err := metrics.ReadRows(filepath.Join(j.dir.Path(), rundir.RowsFile))
 	if err != nil {
 		return err
 	}
