@@ -13,20 +13,23 @@ type InPlace struct {
 	pools [numStreams]placed
 }
 
-// placed is a stream's rows and the row of each sequence's position 0.
+// placed is a stream's rows, and which of them each sequence has.
 type placed struct {
 	rows *tensor.Tensor
-	base map[int32]int32
+	runs map[int32]run
 }
+
+// A run is rows lo up to hi; the first is of position 0.
+type run struct{ lo, hi int32 }
 
 // Put keeps rows as the stream's pool.
 func (s *InPlace) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
-	p := placed{rows, map[int32]int32{}}
-	at.Runs(func(seq int32, lo, _ int) {
+	p := placed{rows, map[int32]run{}}
+	at.Runs(func(seq int32, lo, hi int) {
 		if at.Pos[lo] != 0 {
 			panic(fmt.Sprintf("kv: in place: sequence %d starts at position %d of %v, want 0", seq, at.Pos[lo], st))
 		}
-		p.base[seq] = int32(lo)
+		p.runs[seq] = run{int32(lo), int32(hi)}
 	})
 	s.pools[st] = p
 }
@@ -35,9 +38,12 @@ func (s *InPlace) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
 func (s *InPlace) See(in *ops.Tokens, st Stream, r Reach) ops.View {
 	p := s.pools[st]
 	return see(in, p.rows, r, func(rows []int32, seq, lo, hi int32) []int32 {
-		base := p.base[seq]
+		at := p.runs[seq]
+		if lo < hi && at.lo+hi > at.hi {
+			panic(fmt.Sprintf("kv: in place: position %d of sequence %d in %v, want less than %d", hi-1, seq, st, at.hi-at.lo))
+		}
 		for i := lo; i < hi; i++ {
-			rows = append(rows, base+i)
+			rows = append(rows, at.lo+i)
 		}
 		return rows
 	})
