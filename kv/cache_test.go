@@ -228,6 +228,7 @@ func (g *rig) randomUse(steps int) {
 			g.end(all[i], g.r.IntN(3) > 0)
 			all = slices.Delete(all, i, i+1)
 		}
+		g.consistent()
 		if g.r.IntN(80) == 0 && len(all) == 0 && g.p.Cache() != nil {
 			g.p.Cache().Flush()
 		}
@@ -272,4 +273,40 @@ func (g *rig) end(q live, insert bool) {
 		g.p.Advance(q.s, q.s.n, q.toks)
 	}
 	g.p.Release(q.s)
+}
+
+// consistent fails unless the tree, the lists and the counts of the cache say the same.
+func (g *rig) consistent() {
+	g.t.Helper()
+	c := g.p.Cache()
+	if c == nil {
+		return
+	}
+	var pages [numClasses]int
+	var walk func(n *node)
+	walk = func(n *node) {
+		for _, child := range n.children {
+			for cl, page := range child.page {
+				if page >= 0 {
+					pages[cl]++
+				}
+			}
+			if child.parent != n || child.page[lasting] < 0 || len(child.children) > 0 && len(child.tokens) < g.p.layout.Page {
+				g.t.Fatalf("node of %d tokens with %d children and pages %v", len(child.tokens), len(child.children), child.page)
+			}
+			walk(child)
+		}
+	}
+	walk(&c.root)
+	for cl := range numClasses {
+		a, idle := &g.p.alloc[cl], 0
+		for page, refs := range a.refs {
+			if refs == 1 && a.cached[page] {
+				idle++
+			}
+		}
+		if idle != a.idle || pages[cl] != c.used[cl].Len() {
+			g.t.Fatalf("%v: %d pages idle, counted %d; %d pages in the tree, %d in the list", cl, a.idle, idle, pages[cl], c.used[cl].Len())
+		}
+	}
 }

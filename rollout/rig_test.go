@@ -18,6 +18,7 @@ import (
 	"furlong/model/dsv4"
 	"furlong/ops"
 	"furlong/rl"
+	"furlong/rollout/sample"
 	"furlong/tensor"
 )
 
@@ -164,8 +165,8 @@ func newOracle(versions map[rl.Version]*dsv4.Model) oracle {
 	return o
 }
 
-// logProbs returns the logprobs of a sample's response under one version.
-func (o oracle) logProbs(s *rl.Sample, v rl.Version) []float32 {
+// score returns the logits of a sample's response under one version, a row a token, and the logprobs of its tokens.
+func (o oracle) score(s *rl.Sample, v rl.Version) (logits, logProbs []float32) {
 	c := ops.NewCtx(o.k, &tensor.Arena{}, dtype.F32)
 	m, tokens, n := o.m[v], s.Tokens(), len(s.Prompt.Tokens)
 	in := &ops.Tokens{ID: tokens[:len(tokens)-1]}
@@ -174,32 +175,47 @@ func (o oracle) logProbs(s *rl.Sample, v rl.Version) []float32 {
 	}
 	stores := make([]kv.InPlace, len(m.Layers()))
 	x := model.Forward(c, m, in, func(i int) kv.Store { return &stores[i] }, false)
-	x = x.Slice(n-1, len(in.ID))
+	h := m.Final(c, x.Slice(n-1, len(in.ID)))
 	scale := make([]float32, len(s.Response))
 	for i := range scale {
 		scale[i] = s.Sampling.InvTemperature()
 	}
-	lp, _ := ops.LogProb(c, m.Final(c, x), m.Head(), s.Response, scale)
-	return lp.F32()
+	lp, _ := ops.LogProb(c, h, m.Head(), s.Response, scale)
+	return ops.Linear(c, h, m.Head()).F32(), lp.F32()
 }
 
-// check compares a sample's logprobs with the oracle's, bit for bit, token by token under the version that chose it.
+// check compares a sample with the oracle, bit for bit, token by token under the version that chose it: each logprob, and the
+// token that its logits and its number in the response lead to.
 func (o oracle) check(s *rl.Sample) error {
 	if len(s.LogProbs) != len(s.Response) {
 		return fmt.Errorf("request %d has %d logprobs for %d tokens", s.Request, len(s.LogProbs), len(s.Response))
 	}
 	i := 0
 	for _, span := range s.Versions {
-		want := o.logProbs(s, span.Version)
+		logits, want := o.score(s, span.Version)
 		for range span.Tokens {
 			if math.Float32bits(s.LogProbs[i]) != math.Float32bits(want[i]) {
 				return fmt.Errorf("request %d, response token %d of version %v: logprob is %v, the trainer's is %v", s.Request, i, span.Version, s.LogProbs[i], want[i])
+			}
+			if err := o.redraw(s, i, logits[i*small().Vocab:][:small().Vocab]); err != nil {
+				return fmt.Errorf("request %d, response token %d of version %v: %w", s.Request, i, span.Version, err)
 			}
 			i++
 		}
 	}
 	if i != len(s.Response) {
 		return fmt.Errorf("request %d: versions of %d tokens, want %d", s.Request, i, len(s.Response))
+	}
+	return nil
+}
+
+func (o oracle) redraw(s *rl.Sample, i int, logits []float32) error {
+	token, trunc, err := new(sample.Drawer).Draw(logits, s.Sampling, i)
+	if err != nil || token != s.Response[i] {
+		return fmt.Errorf("it is %d, want %d (%v)", s.Response[i], token, err)
+	}
+	if sample.Truncates(s.Sampling) != (s.TruncLogProbs != nil) || s.TruncLogProbs != nil && s.TruncLogProbs[i] != trunc {
+		return fmt.Errorf("truncated logprobs are %v, want %v at %d", s.TruncLogProbs, trunc, i)
 	}
 	return nil
 }
