@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func sorted(problems []Problem) []Problem {
 func checked(problems []Problem) ([]Problem, error) {
 	s := sorted(problems)
 	if len(s) == 0 {
-		return nil, fmt.Errorf("no problems, want at least one")
+		return nil, errors.New("no problems, want at least one")
 	}
 	for i := 1; i < len(s); i++ {
 		if s[i].ID == s[i-1].ID {

@@ -15,8 +15,7 @@ const firstID = 1 << 62
 // Run draws n samples for each prompt and returns what they are worth. sampling holds for all, and its seed is the
 // evaluation's: sample j of prompt i is drawn with a seed made of that, i and j, so that the first prompts give the same
 // samples however many follow. decode may leave out special tokens; it is asked where the engine gives no text. progress,
-// which may be nil, is told after each sample. A rewarder that is no [reward.Pool] runs in one with
-// default settings.
+// which may be nil, is told after each sample. A rewarder that is no [reward.Pool] runs in one with default settings.
 func Run(ctx context.Context, engine rl.RolloutEngine, prompts []*rl.Prompt, n int, sampling rl.Sampling, rewarder rl.Rewarder,
 	decode func([]int32) string, progress func(done, total int)) (*Result, error) {
 	reqs, err := requests(prompts, n, sampling)

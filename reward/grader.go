@@ -3,6 +3,7 @@ package reward
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -111,7 +112,7 @@ func (d dispatcher) pick(p *rl.Prompt) (grader, error) {
 	case meta.Type != "":
 		return find(meta.Type)
 	case d.usual.judge == nil:
-		return grader{}, fmt.Errorf("metadata names no rm_type, want one where --rm-type is not set")
+		return grader{}, errors.New("metadata names no rm_type, want one where --rm-type is not set")
 	}
 	return d.usual, nil
 }
