@@ -3,7 +3,7 @@
 // A run writes one row a cycle and one an evaluation to metrics.jsonl. A row is a flat JSON object: who it is (kind, cycle, step,
 // version, attempt, time), then its series in the order of their names, so that equal rows are equal bytes. Every series
 // stands in the table [All] with its unit and meaning, and a row with any other name is refused: a misspelled series would vanish from every chart.
-// A row is named by (kind, cycle, attempt), the attempt being the how-manieth start of the run wrote it. After a crash some cycles are run again;
+// A row is named by (kind, cycle, attempt), the attempt being the number of the start of the run that wrote it. After a crash some cycles are run again;
 // [Merge] lets the highest attempt win and says of the others whether they held the same numbers. [Row.Comparable]
 // takes away what may differ between two runs of one seed (the clock, and what follows from it), so that the rest must be equal.
 //

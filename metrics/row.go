@@ -28,7 +28,7 @@ type Row struct {
 	Cycle   int
 	Step    int        // optimizer steps taken
 	Version rl.Version // served when the row was written
-	Attempt int        // the how-manieth start of the run, from 1
+	Attempt int        // number of the start of the run, from 1
 	Time    float64    // seconds since 1970
 	Values  map[string]float64
 	Other   []string // names whose value is no number; only readers fill it

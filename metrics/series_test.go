@@ -121,7 +121,7 @@ Made from the table in ` + "`metrics/series.go`" + ` by its test; a change here 
 {"kind":"cycle","cycle":37,"step":37,"version":38,"attempt":1,"time":1764403200.25,"rollout/raw_reward":0.53,"train/loss":-0.002}
   |             |          |         |            |           |                    '- series, in the order of their names
   |             |          |         |            |           '- seconds since 1970, UTC
-  |             |          |         |            '- how-manieth start of the run wrote the row, from 1
+  |             |          |         |            '- number of the start of the run that wrote the row, from 1
   |             |          |         '- version served: 8 bits epoch, 24 bits publication number (epoch = attempt that published it - 1)
   |             |          '- optimizer steps taken
   |             '- from 1; an evaluation before the first cycle has cycle 0

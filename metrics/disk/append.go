@@ -2,6 +2,7 @@ package disk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ type Appender struct {
 	f    *os.File
 	size int64 // whole pieces
 	err  error // set once the file may end in half a piece
+	lost int   // pieces that Write could not append
+	why  error // the first of them
 }
 
 // OpenAppender opens path, or makes it, for appending behind its first keep bytes. What lies behind them is cut off.
@@ -107,12 +110,18 @@ func (a *Appender) Append(piece []byte) error {
 	return nil
 }
 
-// Write is [Appender.Append], for those who want an io.Writer that they call once a line.
+// Write is [Appender.Append] for those who want an io.Writer that they call once a line. They may not look at the error, as loggers do not, so [Appender.Close]
+// tells it again.
 func (a *Appender) Write(piece []byte) (int, error) {
-	if err := a.Append(piece); err != nil {
-		return 0, err
+	err := a.Append(piece)
+	if err == nil {
+		return len(piece), nil
 	}
-	return len(piece), nil
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lost++
+	a.why = cmp.Or(a.why, err)
+	return 0, err
 }
 
 // Size returns the length of the whole pieces.
@@ -122,9 +131,13 @@ func (a *Appender) Size() int64 {
 	return a.size
 }
 
-// Close forces the file to the disk and closes it.
+// Close forces the file to the disk and closes it. It also reports what Write could not append.
 func (a *Appender) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return errors.Join(a.f.Sync(), a.f.Close())
+	var lost error
+	if a.lost > 0 {
+		lost = fmt.Errorf("%s lost %d pieces, the first by: %w", a.f.Name(), a.lost, a.why)
+	}
+	return errors.Join(lost, a.f.Sync(), a.f.Close())
 }

@@ -112,6 +112,29 @@ func TestAppendOnFullDisk(t *testing.T) {
 	}
 }
 
+func TestCloseTellsWhatWriteLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	a, err := OpenAppender(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Write([]byte("one\n"))
+	disktest.Full(t, 4, func() {
+		for range 2 {
+			if n, err := a.Write([]byte("two\n")); n != 0 || err == nil {
+				t.Errorf("Write on a full disk = %d, %v", n, err)
+			}
+		}
+	})
+	a.Write([]byte("three\n"))
+	if err := a.Close(); !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), path+" lost 2 pieces") {
+		t.Errorf("Close = %v, want the file and 2 lost pieces", err)
+	}
+	if got := read(t, path); got != "one\nthree\n" {
+		t.Errorf("file holds %q", got)
+	}
+}
+
 func TestAppendThatCannotBeUndoneStops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := os.Symlink("/dev/full", path); err != nil {

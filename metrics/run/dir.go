@@ -198,7 +198,7 @@ func (d *Dir) openLines(name string) (*disk.Appender, error) {
 	return a, err
 }
 
-// Attempt returns the how-manieth start of the run this is, from 1. Versions published by it have the epoch Attempt-1.
+// Attempt returns the number of this start of the run, from 1. Versions published by it have the epoch Attempt-1.
 func (d *Dir) Attempt() int { return d.holder.Attempt }
 
 // Path returns the directory.

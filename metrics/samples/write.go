@@ -13,7 +13,7 @@ import (
 
 // Options are what a [Writer] needs besides its folder.
 type Options struct {
-	Attempt int                      // the how-manieth start of the run, from 1
+	Attempt int                      // number of the start of the run, from 1
 	Text    func(token int32) []byte // what a token stands for, so that no tokenizer is needed to read a run
 	Log     *slog.Logger
 }
