@@ -1,14 +1,20 @@
 package loss
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Advantages returns the group-relative advantages of rewards, the rewards of one prompt's judged samples: their
-// difference to the mean, over their (unbiased) standard deviation + 1e-6 unless c says otherwise. A group without spread has
-// advantages 0.
+// difference to the mean, over their (unbiased) standard deviation + 1e-6 unless c says otherwise. A group whose rewards are all
+// the same has advantages 0, exactly: the rounding of the mean must not become a direction.
 func (c Config) Advantages(rewards []float64) []float64 {
 	a := make([]float64, len(rewards))
 	if c.NoNormalize {
 		copy(a, rewards)
+		return a
+	}
+	if len(rewards) == 0 || slices.Min(rewards) == slices.Max(rewards) {
 		return a
 	}
 	mean := 0.0
@@ -21,7 +27,7 @@ func (c Config) Advantages(rewards []float64) []float64 {
 		a[i] = r - mean
 		ss += a[i] * a[i]
 	}
-	if c.NoStd || len(rewards) < 2 || ss == 0 {
+	if c.NoStd {
 		return a
 	}
 	std := math.Sqrt(ss/float64(len(rewards)-1)) + 1e-6

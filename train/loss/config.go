@@ -3,6 +3,7 @@ package loss
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -64,20 +65,30 @@ func (c Config) Validate() error {
 	oneOf("advantage-estimator", c.Estimator, "grpo")
 	oneOf("kl-loss-type", c.KLType, klTypes)
 	oneOf("loss-agg", c.Agg, aggregators)
-	if c.EpsClip < 0 || c.EpsClip >= 1 {
+	// Conditions say what is right, so that a NaN is wrong.
+	if !(c.EpsClip >= 0 && c.EpsClip < 1) {
 		bad("--eps-clip is %v, want from 0 up to, not including, 1", c.EpsClip)
 	}
-	if c.EpsClipHigh < 0 {
+	if !(c.EpsClipHigh >= 0) {
 		bad("--eps-clip-high is %v, want 0 or more", c.EpsClipHigh)
 	}
-	if c.EpsClipC != 0 && c.EpsClipC <= 1 {
+	if !(c.EpsClipC == 0 || c.EpsClipC > 1) {
 		bad("--eps-clip-c is %v, want 0 (off) or more than 1", c.EpsClipC)
+	}
+	if !finite(c.Entropy) {
+		bad("--entropy-coef is %v, want a number", c.Entropy)
+	}
+	if !(c.KLCoef >= 0) || math.IsInf(c.KLCoef, 0) {
+		bad("--kl-loss-coef is %v, want 0 or more", c.KLCoef)
 	}
 	if c.KLCoef != 0 && !c.UseKL {
 		bad("--kl-loss-coef is %v without --use-kl-loss: set both or neither", c.KLCoef)
 	}
-	if c.TISLow < 0 || c.TISClip < c.TISLow {
-		bad("--tis-clip-low %v and --tis-clip %v: want 0 <= low <= high", c.TISLow, c.TISClip)
+	if !(c.TISLow >= 0 && c.TISClip >= c.TISLow && c.TISClip > 0) {
+		bad("--tis-clip-low is %v and --tis-clip %v, want 0 <= low <= high and high above 0", c.TISLow, c.TISClip)
+	}
+	if c.Type == "sft_loss" && (c.UseKL || c.Entropy != 0) {
+		bad("--loss-type sft_loss has neither KL nor entropy: --use-kl-loss is %v and --entropy-coef %v, want false and 0", c.UseKL, c.Entropy)
 	}
 	if c.PerToken && c.Agg != TokenMean && c.Agg != TrajMean {
 		bad("--calculate-per-token-loss contradicts --loss-agg %s", c.Agg)

@@ -14,25 +14,37 @@ type Tokens struct {
 	Weight    float64 // of each token, from Config.Weights
 }
 
-// Sums gathers the weighted sums of a step: its loss and its diagnostics, over all micro-batches.
+// Sums gathers the weighted sums of a step: its loss and its diagnostics, over all micro-batches. [Sums.Mean] makes means of them.
 type Sums struct {
 	Loss, PG, KL, Entropy      float64
 	ClipFrac, PPOKL            float64
-	TIS, TISClipFrac, TISAbs   float64
+	TIS, TISAbs                float64 // importance ratio before the cap
+	TISUsed, TISClipFrac       float64 // what multiplied the loss
 	OIS                        float64 // ratio of new to old
 	GapAbs, GapKL              float64 // trainer (old) against rollout
-	ESS                        float64 // mean over samples
+	ESS                        float64 // plain sum over samples
+	Weight                     float64 // of all tokens: 1 in the mean modes
 	Samples, Tokens, NonFinite int
 	nonFiniteLoss              bool
 }
+
+// Mean returns a weighted sum as a mean over tokens, which is not the same where weights do not sum to 1 (seq-mean-token-sum).
+func (s *Sums) Mean(sum float64) float64 { return sum / s.Weight }
 
 // ratioBound keeps exp within what float64 and a gradient can bear: |log ratio| at most 20.
 const ratioBound = 20
 
 func clamp(x, lo, hi float64) float64 { return min(max(x, lo), hi) }
 
-// ratio returns exp(a-b), its exponent bounded.
-func ratio(a, b float64) float64 { return math.Exp(clamp(a-b, -ratioBound, ratioBound)) }
+// ratio returns exp(a-b), its exponent bounded, and the derivative in a, which is 0 beyond the bound.
+func ratio(a, b float64) (r, dr float64) {
+	d := clamp(a-b, -ratioBound, ratioBound)
+	r = math.Exp(d)
+	if d != a-b {
+		return r, 0
+	}
+	return r, r
+}
 
 // Policy adds one sample to s and writes the gradient of the loss with respect to each token's logprob and entropy.
 func (c Config) Policy(t Tokens, dlp, dent []float32, s *Sums) {
@@ -45,9 +57,15 @@ func (c Config) Policy(t Tokens, dlp, dent []float32, s *Sums) {
 	n := len(t.New)
 	if n > 0 {
 		s.ESS += sumW * sumW / (float64(n) * math.Max(sumW2, 1e-8))
-		s.Samples++
-		s.Tokens += n
+		s.count(t)
 	}
+}
+
+func (s *Sums) count(t Tokens) {
+	n := len(t.New)
+	s.Samples++
+	s.Tokens += n
+	s.Weight += t.Weight * float64(n)
 }
 
 // token does Policy for token i and returns the ratio of new to old. A token whose logprobs are not finite is counted, and makes
@@ -60,12 +78,12 @@ func (c Config) token(t Tokens, i int, dlp, dent []float32, s *Sums) float64 {
 		dlp[i], dent[i] = 0, 0
 		return 0
 	}
-	r := ratio(lp, old)
-	loss, grad, clipped := c.clippedLoss(r, t.Advantage)
+	r, dr := ratio(lp, old)
+	loss, grad, clipped := c.clippedLoss(r, dr, t.Advantage)
 	w := c.importance(t, i, s)
 	loss, grad = loss*w, grad*w
 
-	kl, dkl := c.kl(t, i, r)
+	kl, dkl := c.kl(t, i, r, dr, s)
 	ent := float64(t.Entropy[i])
 	s.PG += t.Weight * loss
 	s.KL += t.Weight * kl
@@ -81,12 +99,12 @@ func (c Config) token(t Tokens, i int, dlp, dent []float32, s *Sums) float64 {
 	return r
 }
 
-// clippedLoss returns the surrogate loss of ratio r = exp(lp-old) at advantage a, its gradient with respect to lp, and whether the clip
-// decided.
-func (c Config) clippedLoss(r, a float64) (loss, grad float64, clipped bool) {
+// clippedLoss returns the surrogate loss at advantage a of the ratio r = exp(lp-old), whose derivative is dr; its gradient with respect
+// to lp; and whether the clip decided.
+func (c Config) clippedLoss(r, dr, a float64) (loss, grad float64, clipped bool) {
 	plain := -r * a
 	bound := -clamp(r, 1-c.EpsClip, 1+c.EpsClipHigh) * a
-	loss, grad = plain, plain // d(-r*a)/dlp = -r*a
+	loss, grad = plain, -dr*a
 	if bound > plain {
 		loss, grad, clipped = bound, 0, true
 	}
@@ -96,8 +114,9 @@ func (c Config) clippedLoss(r, a float64) (loss, grad float64, clipped bool) {
 	return loss, grad, clipped
 }
 
-// importance returns the capped weight of token i, trainer against rollout, and adds what both think of it to s. Without rollout
-// logprobs (supervised data) it is 1.
+// importance returns the capped weight of token i, trainer against rollout, and adds it and the ratio before the cap to s. Without
+// rollout logprobs (supervised data) it is 1. A token that the rollout engine held for impossible (-Inf) gets the cap; a logprob
+// that is no number spoils the loss, and the step is not taken.
 func (c Config) importance(t Tokens, i int, s *Sums) float64 {
 	if t.Rollout == nil {
 		return 1
@@ -117,19 +136,25 @@ func (c Config) importance(t Tokens, i int, s *Sums) float64 {
 		s.TISClipFrac += t.Weight
 	}
 	if !c.UseTIS {
-		return 1
+		used = 1
 	}
+	s.TISUsed += t.Weight * used
 	return used
 }
 
-// kl returns the estimate of KL(policy || reference) at token i and its gradient with respect to lp.
-func (c Config) kl(t Tokens, i int, r float64) (kl, grad float64) {
+// kl returns the estimate of KL(policy || reference) at token i and its gradient with respect to lp. r is the ratio of new to old
+// policy and dr its derivative.
+func (c Config) kl(t Tokens, i int, r, dr float64, s *Sums) (kl, grad float64) {
 	if !c.UseKL {
 		return 0, 0
 	}
-	kl, grad = estimate(c.KLType, float64(t.New[i])-float64(t.Ref[i]))
+	ref := float64(t.Ref[i])
+	if !finite(ref) {
+		s.NonFinite++
+	}
+	kl, grad = estimate(c.KLType, float64(t.New[i])-ref)
 	if c.Unbiased {
-		kl, grad = r*kl, r*(kl+grad)
+		kl, grad = r*kl, dr*kl+r*grad
 	}
 	if c.KLType == "low_var_kl" && math.Abs(kl) > 10 {
 		return clamp(kl, -10, 10), 0
@@ -163,8 +188,9 @@ func (c Config) Supervised(t Tokens, dlp, dent []float32, s *Sums) {
 		s.Entropy += t.Weight * float64(t.Entropy[i])
 		dlp[i], dent[i] = float32(-t.Weight), 0
 	}
-	s.Samples++
-	s.Tokens += len(t.New)
+	if len(t.New) > 0 {
+		s.count(t)
+	}
 }
 
 // Finite says whether every number that the loss came from was finite.
