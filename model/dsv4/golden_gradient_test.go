@@ -9,6 +9,7 @@ import (
 	"furlong/kernels"
 	"furlong/kernels/ref"
 	"furlong/kv"
+	"furlong/model"
 	"furlong/ops"
 	"furlong/tensor"
 )
@@ -135,10 +136,7 @@ func TestGoldenSeesOverwrittenDuplicates(t *testing.T) {
 			c := ops.NewCtx(tt.k, &tensor.Arena{}, dtype.F64)
 			ready(c, m)
 			in, stores := sequence(goldenIDs()), make([]kv.InPlace, len(golden.Layers))
-			x := m.Embed(c, in)
-			for i := range stores {
-				x = m.Block(c, i, in, &stores[i], x)
-			}
+			x := model.Forward(c, m, in, func(i int) kv.Store { return &stores[i] }, false)
 			logits, worst := ops.Linear(c, m.Final(c, x), m.Head()).F64(), 0.0
 			for at, want := range goldenLogits {
 				for i, w := range want {

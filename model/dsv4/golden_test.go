@@ -11,6 +11,7 @@ import (
 	"furlong/kernels/cpu"
 	"furlong/kernels/ref"
 	"furlong/kv"
+	"furlong/model"
 	"furlong/ops"
 	"furlong/tensor"
 )
@@ -105,11 +106,7 @@ func runGolden(p precision) *pass {
 	}
 	ids := goldenIDs()
 	in, stores := sequence(ids), make([]kv.InPlace, len(golden.Layers))
-	x := g.m.Embed(c, in)
-	for i := range stores {
-		x = g.m.Block(c, i, in, &stores[i], x)
-	}
-	h := g.m.Final(c, x)
+	h := g.m.Final(c, model.Forward(c, g.m, in, func(i int) kv.Store { return &stores[i] }, false))
 	g.logits = slices.Clone(widened(ops.Linear(c.Untaped(), h, g.m.Head())))
 	lp := nextLogProbs(c, h, g.m, ids)
 	g.lps = slices.Clone(widened(lp))
@@ -120,10 +117,8 @@ func runGolden(p precision) *pass {
 
 // ready prepares weights for products, and gives those that train a gradient.
 func ready(c *ops.Ctx, m *Model) {
+	model.Prepare(c, m)
 	for _, p := range m.Params() {
-		if p.Product {
-			c.K.Prepare(p.Value)
-		}
 		if !p.Frozen {
 			p.Grad = tensor.New(c.Type, p.Value.Shape...)
 		}
