@@ -20,6 +20,7 @@ type command struct {
 // file of its own and a line here.
 func commands() []command {
 	return []command{
+		{"train", "the main job: reinforcement learning, from prompts to a better policy", runTrain},
 		{"sft", "supervised training: makes warm starts", runSFT},
 		{"oracle", "checks this build against reference vectors", runOracle},
 		{"version", "which build this is", runVersion},

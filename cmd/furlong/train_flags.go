@@ -59,7 +59,9 @@ type sampleFlags struct {
 	MaxTokens   int     `flag:"rollout-max-response-len" help:"longest response, in tokens"`
 }
 
-func defaultSample() sampleFlags { return sampleFlags{Temperature: 1, TopP: 1, TopK: -1, MaxTokens: 1024} }
+func defaultSample() sampleFlags {
+	return sampleFlags{Temperature: 1, TopP: 1, TopK: -1, MaxTokens: 1024}
+}
 
 // Validate reports everything that is wrong with f, in the words of the flags.
 func (f sampleFlags) Validate() error {
