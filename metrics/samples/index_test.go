@@ -146,13 +146,31 @@ func TestChunkWithAnyByteChanged(t *testing.T) {
 	}
 }
 
-// fill adds records of 30,000 rows without bodies, so that three make a chunk.
+// fill adds records of 30 rows without bodies; three make a chunk in tests.
 func fill(t *testing.T, w *Writer, from, n int) {
 	t.Helper()
 	for c := from; c < from+n; c++ {
-		r := record{cycle: uint32(c), attempt: uint32(w.o.Attempt), rows: make([]Row, 30_000)}
+		r := record{cycle: uint32(c), attempt: uint32(w.o.Attempt), rows: make([]Row, 30)}
 		if err := w.idx.add(r, []string{""}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestSealsAt65536 fills a chunk of the usual size.
+func TestSealsAt65536(t *testing.T) {
+	dir := t.TempDir()
+	w, err := Open(dir, Options{Attempt: 1, Text: text, Log: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i, rows := range []int{65_535, 1} {
+		if err := w.idx.add(record{cycle: uint32(i), attempt: 1, rows: make([]Row, rows)}, []string{""}); err != nil {
+			t.Fatal(err)
+		}
+		if chunks, _ := filepath.Glob(filepath.Join(dir, "index", "chunk-*")); len(chunks) != i {
+			t.Errorf("after record %d there are %d chunks, want %d", i, len(chunks), i)
 		}
 	}
 }
@@ -178,7 +196,7 @@ func TestSeal(t *testing.T) {
 	w.Close()
 	w = open(t, dir, 2)
 	fill(t, w, 7, 2)
-	want := []string{"1.1=30000", "2.1=30000", "3.1=30000", "4.1=30000", "5.1=30000", "6.1=30000", "7.1=30000!", "7.2=30000", "8.2=30000"}
+	want := []string{"1.1=30", "2.1=30", "3.1=30", "4.1=30", "5.1=30", "6.1=30", "7.1=30!", "7.2=30", "8.2=30"}
 	if got := keys(t, dir); !slices.Equal(got, want) {
 		t.Errorf("index has %v, want %v", got, want)
 	}
@@ -191,14 +209,14 @@ func TestKilledWhileSealing(t *testing.T) {
 	fill(t, w, 1, 2)
 	chunk := filepath.Join(dir, "index", "chunk-00000.fli")
 	os.WriteFile(chunk, appendChunk(nil, 0, w.idx.held), 0o644)
-	want := []string{"1.1=30000", "2.1=30000"}
+	want := []string{"1.1=30", "2.1=30"}
 	if got := keys(t, dir); !slices.Equal(got, want) {
 		t.Errorf("index has %v, want %v once", got, want)
 	}
 	w.Close()
 	w = open(t, dir, 2)
 	fill(t, w, 3, 2)
-	want = append(want, "3.2=30000", "4.2=30000")
+	want = append(want, "3.2=30", "4.2=30")
 	if got := keys(t, dir); !slices.Equal(got, want) {
 		t.Errorf("index has %v, want %v", got, want)
 	}
@@ -402,12 +420,12 @@ func TestDamagedChunk(t *testing.T) {
 	w.Close()
 	flip(t, filepath.Join(dir, "index", "chunk-00000.fli"), -1)
 	got := keys(t, dir)
-	if len(got) != 2 || got[0] != "4.1=30000" || !strings.Contains(got[1], "column gap_pos block 21 has checksum") {
+	if len(got) != 2 || got[0] != "4.1=30" || !strings.Contains(got[1], "column gap_pos block 0 has checksum") {
 		t.Errorf("a reader sees %v, want cycle 4 and the damage named", got)
 	}
 	rep, err := Reindex(dir, "", quiet())
-	if err != nil || len(rep.Lost) != 1 || rep.Rows != 30_000 {
-		t.Errorf("Reindex = %+v, %v, want one piece lost and 30,000 rows", rep, err)
+	if err != nil || len(rep.Lost) != 1 || rep.Rows != 30 {
+		t.Errorf("Reindex = %+v, %v, want one piece lost and 30 rows", rep, err)
 	}
 }
 

@@ -18,6 +18,7 @@ type indexer struct {
 	tail   *disk.Appender
 	held   []record // the tail's records
 	rows   int      // and their rows
+	sealAt int      // rows that make a chunk
 	sets   []string
 	known  map[Key]bool
 	added  int               // rows added since it was opened
@@ -33,7 +34,7 @@ func openIndexer(dir, bodiesDir string, log *slog.Logger) (*indexer, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &indexer{dir: dir, number: old.number, sets: old.Sets, known: map[Key]bool{}, gaps: map[place]float32{}}
+	x := &indexer{dir: dir, number: old.number, sealAt: sealAt, sets: old.Sets, known: map[Key]bool{}, gaps: map[place]float32{}}
 	if err := x.saveSets(lostSets(old, bodiesDir)); err != nil {
 		return nil, err
 	}
@@ -188,7 +189,7 @@ func (x *indexer) add(r record, sets []string) error {
 	x.held, x.rows = append(x.held, r), x.rows+len(r.rows)
 	x.added += len(r.rows)
 	x.know(r)
-	if x.rows < sealAt {
+	if x.rows < x.sealAt {
 		return nil
 	}
 	return x.seal()

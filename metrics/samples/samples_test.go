@@ -85,7 +85,7 @@ func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func open(t testing.TB, dir string, attempt int) *Writer {
 	t.Helper()
-	w, err := Open(dir, Options{Attempt: attempt, Text: text, Log: quiet()})
+	w, err := Open(dir, Options{Attempt: attempt, Text: text, Log: quiet(), sealAt: 90})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ type Options struct {
 	Attempt int                      // number of the start of the run, from 1
 	Text    func(token int32) []byte // what a token stands for, so that no tokenizer is needed to read a run
 	Log     *slog.Logger
+
+	sealAt int // for tests: rows that make a chunk, 0 for the usual number
 }
 
 // A Writer writes the bodies and the index of a run. One goroutine uses it.
@@ -38,6 +41,7 @@ func Open(dir string, o Options) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.sealAt = cmp.Or(o.sealAt, sealAt)
 	w := &Writer{dir: dir, o: o, idx: x}
 	if _, err := x.heal(dir, o.Log); err != nil {
 		return nil, errors.Join(err, x.close())
