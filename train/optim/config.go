@@ -39,30 +39,42 @@ func (c Config) Validate() error {
 	default:
 		bad("--lr-decay-style is %q, want one of: constant linear cosine inverse-square-root WSD", c.Decay)
 	}
+	// Conditions say what is right, so that a NaN is wrong.
 	if !(c.LR >= 0) || math.IsInf(c.LR, 0) {
 		bad("--lr is %v, want 0 or more", c.LR)
 	}
-	if c.MinLR < 0 || c.MinLR > c.LR {
+	if !(c.MinLR >= 0 && c.MinLR <= c.LR) {
 		bad("--min-lr is %v, want between 0 and --lr (%v)", c.MinLR, c.LR)
 	}
 	if c.Warmup < 0 || c.Steps < 0 || c.WSDSteps < 0 {
-		bad("--lr-warmup-iters %d, --lr-decay-iters %d, --lr-wsd-decay-iters %d: want 0 or more", c.Warmup, c.Steps, c.WSDSteps)
+		bad("--lr-warmup-iters is %d, --lr-decay-iters %d and --lr-wsd-decay-iters %d, want 0 or more", c.Warmup, c.Steps, c.WSDSteps)
+	}
+	if c.Decay == "WSD" && c.WSDSteps == 0 {
+		bad("--lr-wsd-decay-iters is 0, want at least 1 with --lr-decay-style WSD")
 	}
 	for _, b := range []struct {
 		flag string
 		v    float64
 	}{{"adam-beta1", c.Beta1}, {"adam-beta2", c.Beta2}} {
-		if b.v < 0 || b.v >= 1 {
+		if !(b.v >= 0 && b.v < 1) {
 			bad("--%s is %v, want from 0 up to, not including, 1", b.flag, b.v)
 		}
 	}
-	if c.Eps <= 0 {
+	if !(c.Eps > 0) || math.IsInf(c.Eps, 0) {
 		bad("--adam-eps is %v, want more than 0", c.Eps)
 	}
-	if c.WeightDecay < 0 || c.Clip < 0 {
-		bad("--weight-decay %v, --clip-grad %v: want 0 or more", c.WeightDecay, c.Clip)
+	if !(c.WeightDecay >= 0) || math.IsInf(c.WeightDecay, 0) {
+		bad("--weight-decay is %v, want 0 or more", c.WeightDecay)
+	}
+	if !(c.Clip >= 0) {
+		bad("--clip-grad is %v, want 0 (off) or more", c.Clip)
 	}
 	return errors.Join(errs...)
+}
+
+// NeedsEnd says whether the schedule depends on the step at which it ends: Steps, or else the total that Rate is given.
+func (c Config) NeedsEnd() bool {
+	return c.Steps == 0 && (c.Decay == "linear" || c.Decay == "cosine" || c.Decay == "WSD")
 }
 
 // Rate returns the learning rate of step n, counted from 0, of a run planned for total steps.
