@@ -3,7 +3,6 @@ package oracle
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 
@@ -15,7 +14,7 @@ import (
 	"furlong/ops"
 	"furlong/rl"
 	"furlong/rollout"
-	"furlong/tensor"
+	"furlong/train"
 )
 
 // decode runs the T = 64 case one token at a time over pages, and compares logits with the vectors' cached run and, which is stronger, bit
@@ -103,25 +102,10 @@ func serve(ctx context.Context, e *rollout.Engine, v *vectors) error {
 	if err := e.Pause(ctx); err != nil {
 		return err
 	}
-	if err := e.Update(ctx, weights(m.Params())); err != nil {
+	if err := e.Update(ctx, train.Weights(rl.NewVersion(0, 1), m.Params())); err != nil {
 		return err
 	}
 	return e.Resume(ctx)
-}
-
-// weights are parameters as version 1 of a policy.
-type weights []*tensor.Param
-
-func (w weights) Version() rl.Version { return rl.NewVersion(0, 1) }
-
-func (w weights) Tensors(context.Context) iter.Seq2[rl.Tensor, error] {
-	return func(yield func(rl.Tensor, error) bool) {
-		for _, p := range w {
-			if !yield(rl.Tensor{Name: p.Name, Type: p.Value.Type.String(), Shape: p.Value.Shape, Data: p.Value.Mem}, nil) {
-				return
-			}
-		}
-	}
 }
 
 // prompts returns a request for each greedy case.

@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"context"
+	"strings"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -33,6 +34,8 @@ func Run(ctx context.Context, dir string, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
+	left := v.unread()
+	rep.mustEqual("vectors left unread", len(left), strings.Join(left[:min(3, len(left))], " "))
 	rep.require("float32 logits", "float32 logprobs", "float32 gradients", "float32 gradient digests",
 		"float32 router choices", "float32 indexer choices", "decode logits", "greedy tokens", "adamw losses", "quantised bytes")
 	return rep, nil

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"furlong/checkpoint/safetensors"
 	"furlong/dtype"
@@ -23,6 +24,7 @@ type vectors struct {
 	model  *safetensors.File // weights, float32
 	oracle *safetensors.File
 	meta   meta
+	read   *sync.Map // names of vectors that something was compared with
 }
 
 // meta is the part of meta.json that the check reads.
@@ -32,7 +34,7 @@ type meta struct {
 }
 
 func open(dir string) (*vectors, error) {
-	v := &vectors{dir: dir}
+	v := &vectors{dir: dir, read: &sync.Map{}}
 	raw, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func (v *vectors) has(name string) bool {
 
 // f64 returns a vector of floats, widened.
 func (v *vectors) f64(name string) ([]float64, error) {
-	t, err := v.oracle.Tensor(name)
+	t, err := v.tensor(name)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func (v *vectors) f64(name string) ([]float64, error) {
 
 // i32 returns a vector of integers.
 func (v *vectors) i32(name string) ([]int32, error) {
-	t, err := v.oracle.Tensor(name)
+	t, err := v.tensor(name)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +101,21 @@ func (v *vectors) i32(name string) ([]int32, error) {
 		return nil, fmt.Errorf("%s: %s is %v, want I32", v.dir, name, t)
 	}
 	return slices.Clone(t.I32()), nil
+}
+
+func (v *vectors) tensor(name string) (*tensor.Tensor, error) {
+	v.read.Store(name, true)
+	return v.oracle.Tensor(name)
+}
+
+// unread returns the vectors that nothing was compared with. Empty ones have nothing to compare; rotation frequencies show in all
+// the others.
+func (v *vectors) unread() []string {
+	return slices.DeleteFunc(slices.Clone(v.oracle.Names()), func(name string) bool {
+		_, read := v.read.Load(name)
+		info, _ := v.oracle.Info(name)
+		return read || slices.Contains(info.Shape, 0) || strings.HasPrefix(name, "rope.")
+	})
 }
 
 // widen returns the elements of any float tensor as float64.

@@ -19,7 +19,10 @@ type published struct {
 }
 
 // Publish returns the actor's weights under version v. They must be read before the next Step.
-func (e *Engine) Publish(v rl.Version) rl.Weights { return published{v, e.actor.Params()} }
+func (e *Engine) Publish(v rl.Version) rl.Weights { return Weights(v, e.actor.Params()) }
+
+// Weights returns parameters as version v of a policy. They must not change before they have been read.
+func Weights(v rl.Version, ps []*tensor.Param) rl.Weights { return published{v, ps} }
 
 func (w published) Version() rl.Version { return w.version }
 

@@ -22,6 +22,10 @@ func commands() []command {
 	return []command{
 		{"train", "the main job: reinforcement learning, from prompts to a better policy", runTrain},
 		{"sft", "supervised training: makes warm starts", runSFT},
+		{"bench", "how fast generation, scoring and training are, against what this machine can do", runBench},
+		{"inspect", "what is in a checkpoint", runInspect},
+		{"eval", "evaluates a checkpoint on held-out problems", runEval},
+		{"config", "prints settings, where they come from, and recipes", runConfig},
 		{"oracle", "checks this build against reference vectors", runOracle},
 		{"version", "which build this is", runVersion},
 	}

@@ -27,7 +27,7 @@ func (j *job) assemble(k kernels.Backend) (err error) {
 	if j.roll, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k); err != nil {
 		return err
 	}
-	if j.grades, err = j.grader(); err != nil {
+	if j.grades, err = grader(j.f.reward, j.f.eval.Data); err != nil {
 		return err
 	}
 	prompts, err := j.prompts()
@@ -67,18 +67,6 @@ func (j *job) reference() (*dsv4.Model, error) {
 		return nil, fmt.Errorf("reference: %w", err)
 	}
 	return p.Model, nil
-}
-
-func (j *job) grader() (*reward.Pool, error) {
-	c := j.f.reward
-	if c.Type == "" {
-		c.Type = "arithmetic"
-	}
-	r, err := reward.New(c.Type)
-	if err != nil {
-		return nil, err
-	}
-	return reward.NewPool(r, c), nil
 }
 
 // prompts returns the source of training prompts: a file's, or the recipe's generator.

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"furlong/config"
+)
+
+func runConfig(ctx context.Context, e *env) int {
+	const usage = "furlong config: say what to do: print (every setting of furlong train and where it came from), flags (the same as a file for --config), recipes, or recipe NAME"
+	if len(e.args) == 0 {
+		return e.usage(usage)
+	}
+	what := e.args[0]
+	e.args = e.args[1:]
+	switch what {
+	case "print", "flags":
+		return e.printConfig(what)
+	case "recipes":
+		for _, name := range config.Recipes() {
+			fmt.Fprintln(e.stdout, name)
+		}
+		return exitOK
+	case "recipe":
+		return e.printRecipe()
+	case "-h", "--help":
+		fmt.Fprintln(e.stdout, usage)
+		return exitOK
+	}
+	return e.usage(fmt.Sprintf("furlong config: unknown %q; want print, flags, recipes or recipe NAME", what))
+}
+
+func (e *env) usage(text string) int {
+	fmt.Fprintln(e.stderr, text)
+	return exitUsage
+}
+
+// printConfig shows the settings that furlong train would have with the same arguments.
+func (e *env) printConfig(what string) int {
+	set := newTrainFlags().set("config "+what, "Prints every setting of furlong train: its value, and where it came from (default, recipe, file, flag).")
+	set.Example("furlong config print --lr 1e-5", "what a run with that flag would use")
+	var json struct {
+		JSON bool `flag:"print-json" help:"print JSON: {setting: {value, origin}}"`
+	}
+	set.Add("Printing", &json)
+	if code, ok := e.parse(set); !ok {
+		return code
+	}
+	switch {
+	case what == "flags":
+		return e.fail(set.PrintFlags(e.stdout))
+	case json.JSON:
+		return e.fail(set.PrintJSON(e.stdout))
+	}
+	return e.fail(set.PrintText(e.stdout))
+}
+
+func (e *env) printRecipe() int {
+	if len(e.args) != 1 {
+		return e.usage("furlong config recipe: want one name; furlong config recipes lists them")
+	}
+	text, err := config.Recipe(e.args[0])
+	if err != nil {
+		return e.fail(err)
+	}
+	fmt.Fprint(e.stdout, text)
+	return exitOK
+}

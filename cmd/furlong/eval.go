@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"furlong/config"
+	"furlong/eval"
+	"furlong/metrics/disk"
+	"furlong/reward"
+	"furlong/rl"
+	"furlong/rollout"
+	"furlong/train"
+)
+
+func runEval(ctx context.Context, e *env) int {
+	f := newTrainFlags()
+	var out struct {
+		JSON bool   `flag:"json" help:"print the result as one JSON object in the last line"`
+		File string `flag:"output" help:"also write the result, problem by problem, to this file"`
+	}
+	set := config.New("eval", "Evaluates a checkpoint on held-out problems: unbiased pass@k with intervals, truncation, what could not be judged.").Layered("tiny-arithmetic")
+	set.Add("Output", &out, &f.talk).Add("Model", &f.model).Add("Evaluation", &f.eval).Add("Sampling", &f.sample)
+	set.Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward)
+	set.Example("furlong eval", "the model inside the binary, on the recipe's held-out problems")
+	set.Example("furlong eval --hf-checkpoint runs/a/checkpoints/step-000100/trainer/model", "a checkpoint of a run")
+	if code, ok := e.parse(set); !ok {
+		return code
+	}
+	res, err := e.eval(ctx, f)
+	if err != nil {
+		return e.fail(err)
+	}
+	if out.File != "" {
+		if err := disk.Replace(out.File, func(w io.Writer) error { return json.NewEncoder(w).Encode(res) }); err != nil {
+			return e.fail(err)
+		}
+	}
+	return e.fail(e.printResult(res, out.JSON))
+}
+
+// eval evaluates the policy that the flags name.
+func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
+	p, err := loadPolicy(f.model, e.log)
+	if err != nil {
+		return nil, err
+	}
+	prompts, err := f.eval.prompts(f.data, p.tok)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := grader(f.reward, f.eval.Data)
+	if err != nil {
+		return nil, err
+	}
+	k, closeK := backend(f.model.Backend, f.model.Threads)
+	defer closeK()
+	engine, err := rollout.New(f.rollout, p.twin(f.model), k)
+	if err != nil {
+		return nil, err
+	}
+	inner, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- engine.Run(inner) }()
+	defer func() { stop(); <-done }()
+	if err := serveOnce(ctx, engine, p); err != nil {
+		return nil, err
+	}
+	line := e.follow("eval", "samples", int64(len(prompts)*f.eval.Samples), f.talk)
+	defer line.Finish()
+	return eval.Run(ctx, engine, prompts, f.eval.Samples, f.eval.sampling(f.sample, p.tok), pool, p.tok.Decode, func(done, _ int) { line.Set(int64(done), "") })
+}
+
+// serveOnce gives the engine the policy's weights, as version 1.
+func serveOnce(ctx context.Context, engine *rollout.Engine, p *policy) error {
+	if err := engine.Pause(ctx); err != nil {
+		return err
+	}
+	if err := engine.Update(ctx, train.Weights(rl.NewVersion(0, 1), p.Params())); err != nil {
+		return err
+	}
+	return engine.Resume(ctx)
+}
+
+// grader returns the pool of graders that the flags ask for. Without a data file it is the recipe's.
+func grader(c reward.Config, evalData []string) (*reward.Pool, error) {
+	if c.Type == "" && len(evalData) > 0 {
+		return nil, fmt.Errorf("--eval-prompt-data is given without --rm-type: how are its responses judged?")
+	}
+	if c.Type == "" {
+		c.Type = "arithmetic"
+	}
+	r, err := reward.New(c.Type)
+	if err != nil {
+		return nil, err
+	}
+	return reward.NewPool(r, c), nil
+}
+
+func (e *env) printResult(r *eval.Result, asJSON bool) error {
+	for _, s := range r.Scores {
+		fmt.Fprintf(e.stdout, "pass@%-3d %.4f [%.4f, %.4f] over %d problems\n", s.K, s.Value, s.Low, s.High, s.Problems)
+	}
+	fmt.Fprintf(e.stdout, "truncated %.4f, mean length %.1f tokens, invalid %d\n", r.TruncatedShare, r.MeanTokens, r.Invalid)
+	if asJSON {
+		return json.NewEncoder(e.stdout).Encode(r)
+	}
+	return nil
+}
