@@ -2,23 +2,42 @@ package cpu
 
 // rows is a loop over rows cut into chunks.
 type rows struct {
-	n, chunks int
-	body      func(lo, hi int, s *scratch)
+	n, chunks, most int
+	body            func(lo, hi int, s *scratch)
 }
+
+// mostCost is the work of one call of a body: assembly cannot be interrupted, and the collector waits for it.
+const mostCost = 1_500_000
 
 func (r *rows) chunk(i int, s *scratch) {
-	r.body(r.n*i/r.chunks, r.n*(i+1)/r.chunks, s)
+	for lo, end := r.n*i/r.chunks, r.n*(i+1)/r.chunks; lo < end; lo += r.most {
+		s.reset()
+		r.body(lo, min(lo+r.most, end), s)
+	}
 }
 
-// each runs body over rows 0 to n, in chunks if there is enough to do. cost is the work of a row, in the time of
-// a multiply-add of a vector kernel (about 1/16 of a cycle).
+// each runs body over rows 0 to n, in chunks if there is enough to do. cost is the work of a row in multiply-adds:
+// what else it does counts as the multiply-adds of the same time, about sixteen a cycle.
 func (b *Backend) each(n, cost int, body func(lo, hi int, s *scratch)) {
 	if n == 0 {
 		return
 	}
-	r := &rows{n: n, body: body, chunks: 1}
+	r := &rows{n: n, body: body, chunks: 1, most: max(1, mostCost/max(cost, 1))}
 	if total := n * cost; b.pool.threads > 1 && total >= alone {
 		r.chunks = max(1, min(n, b.pool.threads*perThread, total/(alone/4)))
 	}
 	b.pool.run(r.chunks, r)
 }
+
+// whole reports whether rows of the given channels are whole vectors of eight that the assembly can take.
+func (b *Backend) whole(dims ...int) bool {
+	for _, d := range dims {
+		if d%8 != 0 || d == 0 {
+			return false
+		}
+	}
+	return b.simd
+}
+
+// part returns the address of n elements from i on, which must exist.
+func part[E any](x []E, i, n int) *E { return &x[i : i+n][0] }

@@ -9,7 +9,10 @@ import (
 // Linear sets y = x·wᵀ; see [furlong/kernels.Linear].
 func (b *Backend) Linear(y, x, w *tensor.Tensor, groups int) {
 	p := of("linear", w)
-	t, n, k := linearShape(y, x, w, groups)
+	t, n, k := linearShape("linear", y, x, w, groups)
+	if t == 0 {
+		return
+	}
 	j := b.job()
 	for g := range groups {
 		j.products = append(j.products, forward(y.F32()[g*n:], groups*n, x.F32()[g*k:], groups*k, p.operand(0, g*n), t, n, k))
@@ -19,17 +22,21 @@ func (b *Backend) Linear(y, x, w *tensor.Tensor, groups int) {
 
 // LinearBackward adds the gradients of Linear; see [furlong/kernels.Linear].
 func (b *Backend) LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int) {
-	of("linear", w)
-	t, n, k := linearShape(dy, x, w, groups)
+	const kernel = "linear backward"
+	of(kernel, w)
+	t, n, k := linearShape(kernel, dy, x, w, groups)
+	wantMaybe(kernel, "dx", dx, t, groups*k)
+	wantMaybe(kernel, "dw", dw, groups*n, k)
+	if t == 0 {
+		return
+	}
 	j := b.job()
 	for g := range groups {
 		m := matrices{dy: dy.F32()[g*n:], ys: groups * n, x: x.F32()[g*k:], xs: groups * k, t: t, n: n, k: k}
 		if dx != nil {
-			want("linear", "dx", dx, t, groups*k)
 			j.products = append(j.products, m.inputs(dx.F32()[g*k:], rowsOf(w, g*n*k, k)))
 		}
 		if dw != nil {
-			want("linear", "dw", dw, groups*n, k)
 			j.products = append(j.products, m.weights(dw.F32()[g*n*k:]))
 		}
 	}
@@ -37,21 +44,20 @@ func (b *Backend) LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int) {
 }
 
 // linearShape checks shapes and returns tokens, columns and depth of one group.
-func linearShape(y, x, w *tensor.Tensor, groups int) (t, n, k int) {
-	_, rows, k := shape(w)
-	if groups < 1 || rows%groups != 0 {
-		panic(fmt.Sprintf("linear: %d groups of %d rows, want a divisor", groups, rows))
+func linearShape(kernel string, y, x, w *tensor.Tensor, groups int) (t, n, k int) {
+	if len(w.Shape) != 2 || groups < 1 || w.Shape[0]%groups != 0 {
+		panic(fmt.Sprintf("%s: w is %s, want [%d*N, K]", kernel, dims(w.Shape), groups))
 	}
-	t = x.Shape[0]
-	want("linear", "x", x, t, groups*k)
-	want("linear", "y", y, t, rows)
-	return t, rows / groups, k
+	t, n, k = x.Shape[0], w.Shape[0]/groups, w.Shape[1]
+	want(kernel, "x", x, t, groups*k)
+	want(kernel, "y", y, t, groups*n)
+	return t, n, k
 }
 
 // ExpertLinear sets y = x·wᵀ with the weight of each row's expert; see [furlong/kernels.Linear].
 func (b *Backend) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
 	p := of("expert linear", w)
-	e, n, k := expertShape(y, x, w, off)
+	e, n, k := expertShape("expert linear", y, x, w, off)
 	j := b.job()
 	for e := range e {
 		lo, rows := int(off[e]), int(off[e+1]-off[e])
@@ -64,8 +70,11 @@ func (b *Backend) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
 
 // ExpertLinearBackward adds the gradients of ExpertLinear; see [furlong/kernels.Linear].
 func (b *Backend) ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []int32) {
-	of("expert linear", w)
-	e, n, k := expertShape(dy, x, w, off)
+	const kernel = "expert linear backward"
+	of(kernel, w)
+	e, n, k := expertShape(kernel, dy, x, w, off)
+	wantMaybe(kernel, "dx", dx, x.Shape[0], k)
+	wantMaybe(kernel, "dw", dw, e, n*k)
 	j := b.job()
 	for e := range e {
 		lo, rows := int(off[e]), int(off[e+1]-off[e])
@@ -74,23 +83,27 @@ func (b *Backend) ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []in
 		}
 		m := matrices{dy: dy.F32()[lo*n:], ys: n, x: x.F32()[lo*k:], xs: k, t: rows, n: n, k: k}
 		if dx != nil {
-			want("expert linear", "dx", dx, x.Shape[0], k)
 			j.products = append(j.products, m.inputs(dx.F32()[lo*k:], rowsOf(w, e*n*k, k)))
 		}
 		if dw != nil {
-			wantLen("expert linear", "dw", dw.Len(), w.Len())
 			j.products = append(j.products, m.weights(dw.F32()[e*n*k:]))
 		}
 	}
 	b.do(j)
 }
 
-// expertShape checks shapes and returns experts, columns and depth.
-func expertShape(y, x, w *tensor.Tensor, off []int32) (e, n, k int) {
-	e, n, k = shape(w)
-	wantLen("expert linear", "off", len(off), e+1)
-	want("expert linear", "x", x, int(off[e]), k)
-	want("expert linear", "y", y, int(off[e]), n)
+// expertShape checks shapes, and that off cuts the rows into a run for each expert. It returns experts, columns and depth.
+func expertShape(kernel string, y, x, w *tensor.Tensor, off []int32) (e, n, k int) {
+	if len(w.Shape) != 3 {
+		panic(fmt.Sprintf("%s: w is %s, want [E, N, K]", kernel, dims(w.Shape)))
+	}
+	e, n, k = w.Shape[0], w.Shape[1], w.Shape[2]
+	wantLen(kernel, "off", len(off), e+1)
+	if off[0] != 0 || int(off[e]) != x.Shape[0] {
+		panic(fmt.Sprintf("%s: off runs from %d to %d, want 0 to %d", kernel, off[0], off[e], x.Shape[0]))
+	}
+	want(kernel, "x", x, x.Shape[0], k)
+	want(kernel, "y", y, x.Shape[0], n)
 	return e, n, k
 }
 

@@ -11,19 +11,6 @@ import (
 	"furlong/tensor"
 )
 
-// units returns a backend for each vector unit of this machine and each way to cut the work.
-func units(t testing.TB) map[string]*Backend {
-	m := map[string]*Backend{
-		"go":   open(Options{Threads: 2, Sleepy: true}, false),
-		"one":  open(Options{Threads: 1}, true),
-		"five": open(Options{Threads: 5, Sleepy: true}, true),
-	}
-	for _, b := range m {
-		t.Cleanup(b.Close)
-	}
-	return m
-}
-
 // random returns normal numbers. A few are huge, tiny or zero.
 func random(r *rand.Rand, shape ...int) *tensor.Tensor {
 	t := tensor.New(dtype.F32, shape...)

@@ -18,8 +18,8 @@ type panels struct {
 // of returns the panels of w's prepared layout.
 func of(kernel string, w *tensor.Tensor) *panels {
 	p, ok := w.Layout.(*panels)
-	if !ok {
-		panic(fmt.Sprintf("%s: weight %v was not prepared", kernel, w.Shape))
+	if !ok || p.e*p.n*p.k != w.Len() {
+		panic(fmt.Sprintf("%s: weight %s was not prepared", kernel, dims(w.Shape)))
 	}
 	return p
 }

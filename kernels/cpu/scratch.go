@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"furlong/dtype"
 	"furlong/tensor"
 )
@@ -11,6 +13,7 @@ type scratch struct {
 	mem  *tensor.Tensor // F32
 	used int            // elements
 	want int            // elements that the chunk asked for
+	ints []int
 	run  run
 	part product
 }
@@ -33,3 +36,27 @@ func (s *scratch) f32(n int) []float32 {
 	s.used += size
 	return s.mem.F32()[s.used-size:][:n:n]
 }
+
+// ones returns n elements that are 1.
+func (s *scratch) ones(n int) []float32 {
+	x := s.f32(n)
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}
+
+// numbers returns n ints that hold anything. The next call takes them back.
+func (s *scratch) numbers(n int) []int {
+	s.ints = slices.Grow(s.ints[:0], n)[:n]
+	return s.ints
+}
+
+// borrow returns memory for a kernel that goes through several forks; give takes it back.
+func (b *Backend) borrow() *scratch {
+	s := b.pool.scratch.Get().(*scratch)
+	s.reset()
+	return s
+}
+
+func (b *Backend) give(s *scratch) { b.pool.scratch.Put(s) }

@@ -123,3 +123,190 @@ func Widen(dst *float32, panel *uint16, n int)
 //
 //go:noescape
 func WidenRows(dst *float32, b *uint16, n int, ld int)
+
+// Exp sets n of y to e^x; n is a multiple of eight.
+//
+//go:noescape
+func Exp(y *float32, x *float32, n int)
+
+// Log sets n of y to log x; n is a multiple of eight.
+//
+//go:noescape
+func Log(y *float32, x *float32, n int)
+
+// Sigmoid sets n of y to 1/(1+e^-x); n is a multiple of eight.
+//
+//go:noescape
+func Sigmoid(y *float32, x *float32, n int)
+
+// RootSoftplus sets n of y to sqrt(log(1+e^x)); n is a multiple of eight.
+//
+//go:noescape
+func RootSoftplus(y *float32, x *float32, n int)
+
+// Add sets n of y to a + b; n is a multiple of eight.
+//
+//go:noescape
+func Add(y *float32, a *float32, b *float32, n int)
+
+// Rho sets rho of each row to 1/sqrt(Dot8(x, x)/dim + eps).
+//
+//go:noescape
+func Rho(rho *float32, x *float32, rows int, dim int, eps float32)
+
+// ScaleRows sets each row of y to (x*rho)*w.
+//
+//go:noescape
+func ScaleRows(y *float32, x *float32, w *float32, rho *float32, rows int, dim int)
+
+// NormGrad adds to each row of dx, with a = dy*w and c = Dot8(a, x)/dim*rho*rho: dx = FMA(rho, FMA(-c, x, a), dx).
+//
+//go:noescape
+func NormGrad(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int)
+
+// NormWeights goes on with chains of cols columns over ascending rows: dw = FMA(dy, x*rho, dw). cols is a multiple of eight.
+//
+//go:noescape
+func NormWeights(dw *float32, dy *float32, x *float32, rho *float32, rows int, cols int, dim int)
+
+// ColumnSum adds rows of dy, dim apart, to cols columns of dw in order. cols is a multiple of eight.
+//
+//go:noescape
+func ColumnSum(dw *float32, dy *float32, rows int, cols int, dim int)
+
+// AxpyRows sets each row of y to FMA(c, x, y).
+//
+//go:noescape
+func AxpyRows(y *float32, x *float32, c *float32, rows int, dim int)
+
+// DotRows sets d of each row to Dot8(a, b).
+//
+//go:noescape
+func DotRows(d *float32, a *float32, b *float32, rows int, dim int)
+
+// SwiGLU sets each row of y to ((gate*sigmoid(gate))*up)*w of the clamped halves of gu.
+//
+//go:noescape
+func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float32)
+
+// SwiGLUGrad adds the gradients of SwiGLU to dgu and dw.
+//
+//go:noescape
+func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)
+
+// Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd the last row's are
+// written twice.
+//
+//go:noescape
+func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32)
+
+// Softmax turns the scores e [n, 4] into exponentials and sets the maxima m and sums z of four heads.
+// With n odd the last row must stand twice.
+//
+//go:noescape
+func Softmax(e *float32, m *float32, z *float32, sink *float32, n int)
+
+// Values sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.
+// The weights of row j begin at e[j*stride], 4 bytes from head to head.
+//
+//go:noescape
+func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+
+// QueryGrad sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.
+// The weights of row j begin at e[j*stride], 8 bytes from head to head.
+//
+//go:noescape
+func QueryGrad(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+
+// AttendGrad sets c [n, 4, 2], rows stride apart, to g = (p*(dp-delta))*scale and p = exp(l-lse) of four heads.
+// l and dp [n, 4] have the last row twice if n is odd.
+//
+//go:noescape
+func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int)
+
+// RowGrad goes on with drow = FMA(p, do, FMA(g, q, drow)) over n reads, heads inside. A read is a query and the
+// place of its coefficients in c, in runs of stride numbers [heads, 2].
+//
+//go:noescape
+func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int)
+
+// IndexScores goes on with s[j] = FMA(w[h], max(d[j, h], 0), s[j]) over four heads; n is a multiple of four.
+//
+//go:noescape
+func IndexScores(s *float32, d *float32, w *float32, n int)
+
+// MaxIndex returns the largest of n numbers, taken as unsigned; n is a multiple of eight.
+//
+//go:noescape
+func MaxIndex(rows *int32, n int) uint32
+
+// Collapse sets y to the chain of FMA(pre[j], x[j], .) over four streams.
+//
+//go:noescape
+func Collapse(y *float32, x *float32, pre *float32, rows int, dim int)
+
+// CollapseGrad adds pre[j]*dy to dx[j] and Dot8(dy, x[j]) to dpre[j] of four streams.
+//
+//go:noescape
+func CollapseGrad(dx *float32, dpre *float32, dy *float32, x *float32, pre *float32, rows int, dim int)
+
+// Expand sets y[k] to the chain post[k]*o, FMA(comb[j, k], x[j], .) over four streams.
+//
+//go:noescape
+func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, rows int, dim int)
+
+// ExpandGrad adds to do the chain of FMA(post[k], dy[k], .) over four streams, to dx[j] that of comb[j, k].
+//
+//go:noescape
+func ExpandGrad(dx *float32, do *float32, dy *float32, post *float32, comb *float32, rows int, dim int)
+
+// ExpandDots adds Dot8(dy[k], o) to dpost[k] and Dot8(dy[k], x[j]) to dcomb[j, k] of four streams.
+//
+//go:noescape
+func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int)
+
+// HyperMap makes the maps of eight tokens with four streams; see Sizes of package asm for tmp.
+//
+//go:noescape
+func HyperMap(pre *float32, post *float32, comb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32)
+
+// HyperMapGrad sets ga and u [8, 24] to the gradient of the logits and z*rho, and drho, and adds to dz.
+//
+//go:noescape
+func HyperMapGrad(ga *float32, u *float32, dz *float32, drho *float32, dpre *float32, dpost *float32, dcomb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32)
+
+// ScaleChains goes on with dscale[k] = FMA(ga, u, dscale[k]) over n tokens, and in each over the numbers of group k.
+//
+//go:noescape
+func ScaleChains(dscale *float32, ga *float32, u *float32, n int)
+
+// Rope turns the last pairs of each head of x, backwards if inverse is 1, into y or, if add is 1, onto y.
+// pairs is a multiple of four. Channels before the pairs are not touched.
+//
+//go:noescape
+func Rope(y *float32, x *float32, cos *float32, sin *float32, rows int, heads int, dim int, pairs int, inverse int, add int)
+
+// Pool sets dim channels of y to the mean of n slots' values by the softmax of gate+bias. tmp has room for n vectors.
+//
+//go:noescape
+func Pool(y *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32)
+
+// PoolGrad adds the gradients of Pool to draw, laid out as the pool, and to dbias.
+//
+//go:noescape
+func PoolGrad(draw *float32, dbias *float32, dy *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32)
+
+// LogProb sets sums to the maximum m of x*scale, Z = Sum8 of e = exp(x*scale-m), and Dot8(e, x*scale-m) where e is not 0.
+//
+//go:noescape
+func LogProb(sums *float32, x *float32, n int, scale float32)
+
+// LogProbGrad sets dx to the gradient of the logits of one row, as if no token were the next. With entropy 0 that has none.
+//
+//go:noescape
+func LogProbGrad(dx *float32, x *float32, n int, scale float32, lse float32, dlp float32, dent float32, ent float32, entropy int)
+
+// Combine adds to each of n rows of y the chain of additions from zero of k rows of x.
+//
+//go:noescape
+func Combine(y *float32, x *float32, rows *int32, k int, n int, dim int)

@@ -3784,3 +3784,6580 @@ loop166:
 end167:
 	VZEROUPPER
 	RET
+
+// func Exp(y *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Exp(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+span168:
+	VMOVUPS      (CX)(BX*1), Y0
+	VMOVUPS      lanes4b400000<>+0(SB), Y1
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS      Y0, Y2
+	VFNMADD231PS lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       Y1, Y3, Y3
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS       Y1, Y3, Y3
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VMOVUPS      Y0, (AX)(BX*1)
+	ADDQ         $0x20, BX
+	CMPQ         BX, DX
+	JLT          span168
+	VZEROUPPER
+	RET
+
+DATA lanes4b400000<>+0(SB)/4, $0x4b400000
+DATA lanes4b400000<>+4(SB)/4, $0x4b400000
+DATA lanes4b400000<>+8(SB)/4, $0x4b400000
+DATA lanes4b400000<>+12(SB)/4, $0x4b400000
+DATA lanes4b400000<>+16(SB)/4, $0x4b400000
+DATA lanes4b400000<>+20(SB)/4, $0x4b400000
+DATA lanes4b400000<>+24(SB)/4, $0x4b400000
+DATA lanes4b400000<>+28(SB)/4, $0x4b400000
+GLOBL lanes4b400000<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+GLOBL lanes3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3f317218<>+0(SB)/4, $0x3f317218
+DATA lanes3f317218<>+4(SB)/4, $0x3f317218
+DATA lanes3f317218<>+8(SB)/4, $0x3f317218
+DATA lanes3f317218<>+12(SB)/4, $0x3f317218
+DATA lanes3f317218<>+16(SB)/4, $0x3f317218
+DATA lanes3f317218<>+20(SB)/4, $0x3f317218
+DATA lanes3f317218<>+24(SB)/4, $0x3f317218
+DATA lanes3f317218<>+28(SB)/4, $0x3f317218
+GLOBL lanes3f317218<>(SB), RODATA|NOPTR, $32
+
+DATA lanesb102e308<>+0(SB)/4, $0xb102e308
+DATA lanesb102e308<>+4(SB)/4, $0xb102e308
+DATA lanesb102e308<>+8(SB)/4, $0xb102e308
+DATA lanesb102e308<>+12(SB)/4, $0xb102e308
+DATA lanesb102e308<>+16(SB)/4, $0xb102e308
+DATA lanesb102e308<>+20(SB)/4, $0xb102e308
+DATA lanesb102e308<>+24(SB)/4, $0xb102e308
+DATA lanesb102e308<>+28(SB)/4, $0xb102e308
+GLOBL lanesb102e308<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3ab511e8<>+0(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+4(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+8(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+12(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+16(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+20(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+24(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+28(SB)/4, $0x3ab511e8
+GLOBL lanes3ab511e8<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3c091d10<>+0(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+4(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+8(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+12(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+16(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+20(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+24(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+28(SB)/4, $0x3c091d10
+GLOBL lanes3c091d10<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3d2aac79<>+0(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+4(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+8(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+12(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+16(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+20(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+24(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+28(SB)/4, $0x3d2aac79
+GLOBL lanes3d2aac79<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3e2aaa49<>+0(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+4(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+8(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+12(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+16(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+20(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+24(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+28(SB)/4, $0x3e2aaa49
+GLOBL lanes3e2aaa49<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3efffffe<>+0(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+4(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+8(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+12(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+16(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+20(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+24(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+28(SB)/4, $0x3efffffe
+GLOBL lanes3efffffe<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3f800000<>+0(SB)/4, $0x3f800000
+DATA lanes3f800000<>+4(SB)/4, $0x3f800000
+DATA lanes3f800000<>+8(SB)/4, $0x3f800000
+DATA lanes3f800000<>+12(SB)/4, $0x3f800000
+DATA lanes3f800000<>+16(SB)/4, $0x3f800000
+DATA lanes3f800000<>+20(SB)/4, $0x3f800000
+DATA lanes3f800000<>+24(SB)/4, $0x3f800000
+DATA lanes3f800000<>+28(SB)/4, $0x3f800000
+GLOBL lanes3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA lanesc2aeac4f<>+0(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+4(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+8(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+12(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+16(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+20(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+24(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+28(SB)/4, $0xc2aeac4f
+GLOBL lanesc2aeac4f<>(SB), RODATA|NOPTR, $32
+
+DATA lanes42b17217<>+0(SB)/4, $0x42b17217
+DATA lanes42b17217<>+4(SB)/4, $0x42b17217
+DATA lanes42b17217<>+8(SB)/4, $0x42b17217
+DATA lanes42b17217<>+12(SB)/4, $0x42b17217
+DATA lanes42b17217<>+16(SB)/4, $0x42b17217
+DATA lanes42b17217<>+20(SB)/4, $0x42b17217
+DATA lanes42b17217<>+24(SB)/4, $0x42b17217
+DATA lanes42b17217<>+28(SB)/4, $0x42b17217
+GLOBL lanes42b17217<>(SB), RODATA|NOPTR, $32
+
+DATA lanes7f800000<>+0(SB)/4, $0x7f800000
+DATA lanes7f800000<>+4(SB)/4, $0x7f800000
+DATA lanes7f800000<>+8(SB)/4, $0x7f800000
+DATA lanes7f800000<>+12(SB)/4, $0x7f800000
+DATA lanes7f800000<>+16(SB)/4, $0x7f800000
+DATA lanes7f800000<>+20(SB)/4, $0x7f800000
+DATA lanes7f800000<>+24(SB)/4, $0x7f800000
+DATA lanes7f800000<>+28(SB)/4, $0x7f800000
+GLOBL lanes7f800000<>(SB), RODATA|NOPTR, $32
+
+// func Log(y *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Log(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+span169:
+	VMOVUPS     (CX)(BX*1), Y0
+	VCMPPS      $0x11, lanes00800000<>+0(SB), Y0, Y1
+	VANDPS      lanesc1b80000<>+0(SB), Y1, Y2
+	VMULPS      lanes4b000000<>+0(SB), Y0, Y3
+	VBLENDVPS   Y1, Y3, Y0, Y1
+	VPSUBD      lanes3f3504f3<>+0(SB), Y1, Y3
+	VPSRAD      $0x17, Y3, Y1
+	VCVTDQ2PS   Y1, Y1
+	VADDPS      Y1, Y2, Y1
+	VPAND       lanes007fffff<>+0(SB), Y3, Y3
+	VPADDD      lanes3f3504f3<>+0(SB), Y3, Y3
+	VSUBPS      lanes3f800000<>+0(SB), Y3, Y3
+	VMOVUPS     lanes3d8a2bde<>+0(SB), Y2
+	VFMADD213PS lanesbdef1e0f<>+0(SB), Y3, Y2
+	VFMADD213PS lanes3df37833<>+0(SB), Y3, Y2
+	VFMADD213PS lanesbdfe1103<>+0(SB), Y3, Y2
+	VFMADD213PS lanes3e119bb4<>+0(SB), Y3, Y2
+	VFMADD213PS lanesbe2aae27<>+0(SB), Y3, Y2
+	VFMADD213PS lanes3e4cd25b<>+0(SB), Y3, Y2
+	VFMADD213PS lanesbe800003<>+0(SB), Y3, Y2
+	VFMADD213PS lanes3eaaaaa4<>+0(SB), Y3, Y2
+	VMULPS      Y3, Y3, Y4
+	VMULPS      Y3, Y2, Y2
+	VMULPS      Y4, Y2, Y2
+	VFMADD231PS lanesb102e308<>+0(SB), Y1, Y2
+	VFMADD231PS lanesbf000000<>+0(SB), Y4, Y2
+	VADDPS      Y3, Y2, Y2
+	VFMADD231PS lanes3f317218<>+0(SB), Y1, Y2
+	VCMPPS      $0x1e, lanes7f7fffff<>+0(SB), Y0, Y1
+	VBLENDVPS   Y1, Y0, Y2, Y1
+	VXORPS      Y2, Y2, Y2
+	VCMPPS      $0x00, Y2, Y0, Y3
+	VBLENDVPS   Y3, lanesff800000<>+0(SB), Y1, Y1
+	VCMPPS      $0x1d, Y2, Y0, Y0
+	VMOVUPS     lanes7fc00000<>+0(SB), Y2
+	VBLENDVPS   Y0, Y1, Y2, Y0
+	VMOVUPS     Y0, (AX)(BX*1)
+	ADDQ        $0x20, BX
+	CMPQ        BX, DX
+	JLT         span169
+	VZEROUPPER
+	RET
+
+DATA lanes00800000<>+0(SB)/4, $0x00800000
+DATA lanes00800000<>+4(SB)/4, $0x00800000
+DATA lanes00800000<>+8(SB)/4, $0x00800000
+DATA lanes00800000<>+12(SB)/4, $0x00800000
+DATA lanes00800000<>+16(SB)/4, $0x00800000
+DATA lanes00800000<>+20(SB)/4, $0x00800000
+DATA lanes00800000<>+24(SB)/4, $0x00800000
+DATA lanes00800000<>+28(SB)/4, $0x00800000
+GLOBL lanes00800000<>(SB), RODATA|NOPTR, $32
+
+DATA lanesc1b80000<>+0(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+4(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+8(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+12(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+16(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+20(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+24(SB)/4, $0xc1b80000
+DATA lanesc1b80000<>+28(SB)/4, $0xc1b80000
+GLOBL lanesc1b80000<>(SB), RODATA|NOPTR, $32
+
+DATA lanes4b000000<>+0(SB)/4, $0x4b000000
+DATA lanes4b000000<>+4(SB)/4, $0x4b000000
+DATA lanes4b000000<>+8(SB)/4, $0x4b000000
+DATA lanes4b000000<>+12(SB)/4, $0x4b000000
+DATA lanes4b000000<>+16(SB)/4, $0x4b000000
+DATA lanes4b000000<>+20(SB)/4, $0x4b000000
+DATA lanes4b000000<>+24(SB)/4, $0x4b000000
+DATA lanes4b000000<>+28(SB)/4, $0x4b000000
+GLOBL lanes4b000000<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA lanes3f3504f3<>+28(SB)/4, $0x3f3504f3
+GLOBL lanes3f3504f3<>(SB), RODATA|NOPTR, $32
+
+DATA lanes007fffff<>+0(SB)/4, $0x007fffff
+DATA lanes007fffff<>+4(SB)/4, $0x007fffff
+DATA lanes007fffff<>+8(SB)/4, $0x007fffff
+DATA lanes007fffff<>+12(SB)/4, $0x007fffff
+DATA lanes007fffff<>+16(SB)/4, $0x007fffff
+DATA lanes007fffff<>+20(SB)/4, $0x007fffff
+DATA lanes007fffff<>+24(SB)/4, $0x007fffff
+DATA lanes007fffff<>+28(SB)/4, $0x007fffff
+GLOBL lanes007fffff<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3d8a2bde<>+0(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+4(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+8(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+12(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+16(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+20(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+24(SB)/4, $0x3d8a2bde
+DATA lanes3d8a2bde<>+28(SB)/4, $0x3d8a2bde
+GLOBL lanes3d8a2bde<>(SB), RODATA|NOPTR, $32
+
+DATA lanesbdef1e0f<>+0(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+4(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+8(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+12(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+16(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+20(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+24(SB)/4, $0xbdef1e0f
+DATA lanesbdef1e0f<>+28(SB)/4, $0xbdef1e0f
+GLOBL lanesbdef1e0f<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3df37833<>+0(SB)/4, $0x3df37833
+DATA lanes3df37833<>+4(SB)/4, $0x3df37833
+DATA lanes3df37833<>+8(SB)/4, $0x3df37833
+DATA lanes3df37833<>+12(SB)/4, $0x3df37833
+DATA lanes3df37833<>+16(SB)/4, $0x3df37833
+DATA lanes3df37833<>+20(SB)/4, $0x3df37833
+DATA lanes3df37833<>+24(SB)/4, $0x3df37833
+DATA lanes3df37833<>+28(SB)/4, $0x3df37833
+GLOBL lanes3df37833<>(SB), RODATA|NOPTR, $32
+
+DATA lanesbdfe1103<>+0(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+4(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+8(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+12(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+16(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+20(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+24(SB)/4, $0xbdfe1103
+DATA lanesbdfe1103<>+28(SB)/4, $0xbdfe1103
+GLOBL lanesbdfe1103<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3e119bb4<>+0(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+4(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+8(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+12(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+16(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+20(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+24(SB)/4, $0x3e119bb4
+DATA lanes3e119bb4<>+28(SB)/4, $0x3e119bb4
+GLOBL lanes3e119bb4<>(SB), RODATA|NOPTR, $32
+
+DATA lanesbe2aae27<>+0(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+4(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+8(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+12(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+16(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+20(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+24(SB)/4, $0xbe2aae27
+DATA lanesbe2aae27<>+28(SB)/4, $0xbe2aae27
+GLOBL lanesbe2aae27<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3e4cd25b<>+0(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+4(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+8(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+12(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+16(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+20(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+24(SB)/4, $0x3e4cd25b
+DATA lanes3e4cd25b<>+28(SB)/4, $0x3e4cd25b
+GLOBL lanes3e4cd25b<>(SB), RODATA|NOPTR, $32
+
+DATA lanesbe800003<>+0(SB)/4, $0xbe800003
+DATA lanesbe800003<>+4(SB)/4, $0xbe800003
+DATA lanesbe800003<>+8(SB)/4, $0xbe800003
+DATA lanesbe800003<>+12(SB)/4, $0xbe800003
+DATA lanesbe800003<>+16(SB)/4, $0xbe800003
+DATA lanesbe800003<>+20(SB)/4, $0xbe800003
+DATA lanesbe800003<>+24(SB)/4, $0xbe800003
+DATA lanesbe800003<>+28(SB)/4, $0xbe800003
+GLOBL lanesbe800003<>(SB), RODATA|NOPTR, $32
+
+DATA lanes3eaaaaa4<>+0(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+4(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+8(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+12(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+16(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+20(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+24(SB)/4, $0x3eaaaaa4
+DATA lanes3eaaaaa4<>+28(SB)/4, $0x3eaaaaa4
+GLOBL lanes3eaaaaa4<>(SB), RODATA|NOPTR, $32
+
+DATA lanesbf000000<>+0(SB)/4, $0xbf000000
+DATA lanesbf000000<>+4(SB)/4, $0xbf000000
+DATA lanesbf000000<>+8(SB)/4, $0xbf000000
+DATA lanesbf000000<>+12(SB)/4, $0xbf000000
+DATA lanesbf000000<>+16(SB)/4, $0xbf000000
+DATA lanesbf000000<>+20(SB)/4, $0xbf000000
+DATA lanesbf000000<>+24(SB)/4, $0xbf000000
+DATA lanesbf000000<>+28(SB)/4, $0xbf000000
+GLOBL lanesbf000000<>(SB), RODATA|NOPTR, $32
+
+DATA lanes7f7fffff<>+0(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+4(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+8(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+12(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+16(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+20(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+24(SB)/4, $0x7f7fffff
+DATA lanes7f7fffff<>+28(SB)/4, $0x7f7fffff
+GLOBL lanes7f7fffff<>(SB), RODATA|NOPTR, $32
+
+DATA lanesff800000<>+0(SB)/4, $0xff800000
+DATA lanesff800000<>+4(SB)/4, $0xff800000
+DATA lanesff800000<>+8(SB)/4, $0xff800000
+DATA lanesff800000<>+12(SB)/4, $0xff800000
+DATA lanesff800000<>+16(SB)/4, $0xff800000
+DATA lanesff800000<>+20(SB)/4, $0xff800000
+DATA lanesff800000<>+24(SB)/4, $0xff800000
+DATA lanesff800000<>+28(SB)/4, $0xff800000
+GLOBL lanesff800000<>(SB), RODATA|NOPTR, $32
+
+DATA lanes7fc00000<>+0(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+4(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+8(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+12(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+16(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+20(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+24(SB)/4, $0x7fc00000
+DATA lanes7fc00000<>+28(SB)/4, $0x7fc00000
+GLOBL lanes7fc00000<>(SB), RODATA|NOPTR, $32
+
+// func Sigmoid(y *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Sigmoid(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+span170:
+	VMOVUPS      (CX)(BX*1), Y0
+	VXORPS       lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS      lanes4b400000<>+0(SB), Y1
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS      Y0, Y2
+	VFNMADD231PS lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       Y1, Y3, Y3
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS       Y1, Y3, Y3
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS       lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS      lanes3f800000<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(BX*1)
+	ADDQ         $0x20, BX
+	CMPQ         BX, DX
+	JLT          span170
+	VZEROUPPER
+	RET
+
+DATA lanes80000000<>+0(SB)/4, $0x80000000
+DATA lanes80000000<>+4(SB)/4, $0x80000000
+DATA lanes80000000<>+8(SB)/4, $0x80000000
+DATA lanes80000000<>+12(SB)/4, $0x80000000
+DATA lanes80000000<>+16(SB)/4, $0x80000000
+DATA lanes80000000<>+20(SB)/4, $0x80000000
+DATA lanes80000000<>+24(SB)/4, $0x80000000
+DATA lanes80000000<>+28(SB)/4, $0x80000000
+GLOBL lanes80000000<>(SB), RODATA|NOPTR, $32
+
+// func RootSoftplus(y *float32, x *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·RootSoftplus(SB), NOSPLIT, $0-24
+	MOVQ y+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+span171:
+	VMOVUPS      (CX)(BX*1), Y0
+	VMOVUPS      lanes4b400000<>+0(SB), Y1
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS      Y0, Y2
+	VFNMADD231PS lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ    Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       Y1, Y3, Y3
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS       Y1, Y3, Y3
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y0, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y3, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y2
+	VSUBPS       lanes3f800000<>+0(SB), Y2, Y3
+	VSUBPS       Y3, Y1, Y1
+	VDIVPS       Y2, Y1, Y1
+	VXORPS       Y3, Y3, Y3
+	VPSUBD       lanes3f3504f3<>+0(SB), Y2, Y4
+	VPSRAD       $0x17, Y4, Y2
+	VCVTDQ2PS    Y2, Y2
+	VADDPS       Y2, Y3, Y2
+	VPAND        lanes007fffff<>+0(SB), Y4, Y4
+	VPADDD       lanes3f3504f3<>+0(SB), Y4, Y4
+	VSUBPS       lanes3f800000<>+0(SB), Y4, Y4
+	VMOVUPS      lanes3d8a2bde<>+0(SB), Y3
+	VFMADD213PS  lanesbdef1e0f<>+0(SB), Y4, Y3
+	VFMADD213PS  lanes3df37833<>+0(SB), Y4, Y3
+	VFMADD213PS  lanesbdfe1103<>+0(SB), Y4, Y3
+	VFMADD213PS  lanes3e119bb4<>+0(SB), Y4, Y3
+	VFMADD213PS  lanesbe2aae27<>+0(SB), Y4, Y3
+	VFMADD213PS  lanes3e4cd25b<>+0(SB), Y4, Y3
+	VFMADD213PS  lanesbe800003<>+0(SB), Y4, Y3
+	VFMADD213PS  lanes3eaaaaa4<>+0(SB), Y4, Y3
+	VMULPS       Y4, Y4, Y5
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VFMADD231PS  lanesb102e308<>+0(SB), Y2, Y3
+	VFMADD231PS  lanesbf000000<>+0(SB), Y5, Y3
+	VADDPS       Y4, Y3, Y3
+	VFMADD231PS  lanes3f317218<>+0(SB), Y2, Y3
+	VADDPS       Y1, Y3, Y1
+	VCMPPS       $0x1e, lanes41a00000<>+0(SB), Y0, Y2
+	VBLENDVPS    Y2, Y0, Y1, Y0
+	VSQRTPS      Y0, Y0
+	VMOVUPS      Y0, (AX)(BX*1)
+	ADDQ         $0x20, BX
+	CMPQ         BX, DX
+	JLT          span171
+	VZEROUPPER
+	RET
+
+DATA lanes41a00000<>+0(SB)/4, $0x41a00000
+DATA lanes41a00000<>+4(SB)/4, $0x41a00000
+DATA lanes41a00000<>+8(SB)/4, $0x41a00000
+DATA lanes41a00000<>+12(SB)/4, $0x41a00000
+DATA lanes41a00000<>+16(SB)/4, $0x41a00000
+DATA lanes41a00000<>+20(SB)/4, $0x41a00000
+DATA lanes41a00000<>+24(SB)/4, $0x41a00000
+DATA lanes41a00000<>+28(SB)/4, $0x41a00000
+GLOBL lanes41a00000<>(SB), RODATA|NOPTR, $32
+
+// func Add(y *float32, a *float32, b *float32, n int)
+// Requires: AVX
+TEXT ·Add(SB), NOSPLIT, $0-32
+	MOVQ y+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+	SHLQ $0x02, BX
+	XORQ SI, SI
+
+span172:
+	VMOVUPS (CX)(SI*1), Y0
+	VADDPS  (DX)(SI*1), Y0, Y0
+	VMOVUPS Y0, (AX)(SI*1)
+	ADDQ    $0x20, SI
+	CMPQ    SI, BX
+	JLT     span172
+	VZEROUPPER
+	RET
+
+// func Rho(rho *float32, x *float32, rows int, dim int, eps float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Rho(SB), NOSPLIT, $0-36
+	MOVQ         rho+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         rows+16(FP), DX
+	MOVQ         dim+24(FP), BX
+	SHLQ         $0x02, BX
+	VBROADCASTSS eps+32(FP), Y0
+	VMOVUPS      lanes3f800000<>+0(SB), Y1
+	MOVQ         dim+24(FP), SI
+	VCVTSI2SSQ   SI, X2, X2
+	VBROADCASTSS X2, X2
+	LEAQ         (BX)(BX*2), SI
+
+four173:
+	SUBQ   $0x04, DX
+	JLT    ones174
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	MOVQ   CX, DI
+	XORQ   R8, R8
+
+span177:
+	VMOVUPS      (DI), Y7
+	VFMADD231PS  Y7, Y7, Y3
+	VMOVUPS      (DI)(BX*1), Y7
+	VFMADD231PS  Y7, Y7, Y4
+	VMOVUPS      (DI)(BX*2), Y7
+	VFMADD231PS  Y7, Y7, Y5
+	VMOVUPS      (DI)(SI*1), Y7
+	VFMADD231PS  Y7, Y7, Y6
+	ADDQ         $0x20, DI
+	ADDQ         $0x20, R8
+	CMPQ         R8, BX
+	JLT          span177
+	VEXTRACTF128 $0x01, Y3, X7
+	VADDPS       X7, X3, X7
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPS       X3, X4, X3
+	VEXTRACTF128 $0x01, Y5, X4
+	VADDPS       X4, X5, X4
+	VEXTRACTF128 $0x01, Y6, X5
+	VADDPS       X5, X6, X5
+	VUNPCKLPS    X3, X7, X6
+	VUNPCKHPS    X3, X7, X3
+	VADDPS       X3, X6, X6
+	VUNPCKLPS    X5, X4, X3
+	VUNPCKHPS    X5, X4, X4
+	VADDPS       X4, X3, X3
+	VMOVLHPS     X3, X6, X4
+	VMOVHLPS     X6, X3, X3
+	VADDPS       X3, X4, X4
+	VDIVPS       X2, X4, X4
+	VADDPS       X0, X4, X4
+	VSQRTPS      X4, X4
+	VDIVPS       X4, X1, X4
+	VMOVUPS      X4, (AX)
+	ADDQ         $0x10, AX
+	LEAQ         (CX)(BX*4), CX
+	JMP          four173
+
+ones174:
+	ADDQ $0x04, DX
+	JZ   done176
+
+one175:
+	VXORPS Y3, Y3, Y3
+	XORQ   SI, SI
+
+span178:
+	VMOVUPS      (CX)(SI*1), Y4
+	VFMADD231PS  Y4, Y4, Y3
+	ADDQ         $0x20, SI
+	CMPQ         SI, BX
+	JLT          span178
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPS       X4, X3, X3
+	VMOVHLPS     X3, X3, X4
+	VADDPS       X4, X3, X3
+	VMOVSHDUP    X3, X4
+	VADDSS       X4, X3, X3
+	VDIVPS       X2, X3, X3
+	VADDPS       X0, X3, X3
+	VSQRTPS      X3, X3
+	VDIVPS       X3, X1, X3
+	VMOVSS       X3, (AX)
+	ADDQ         $0x04, AX
+	ADDQ         BX, CX
+	DECQ         DX
+	JNZ          one175
+
+done176:
+	VZEROUPPER
+	RET
+
+// func ScaleRows(y *float32, x *float32, w *float32, rho *float32, rows int, dim int)
+// Requires: AVX
+TEXT ·ScaleRows(SB), NOSPLIT, $0-48
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  w+16(FP), DX
+	MOVQ  rho+24(FP), BX
+	MOVQ  rows+32(FP), SI
+	MOVQ  dim+40(FP), DI
+	SHLQ  $0x02, DI
+	TESTQ SI, SI
+	JZ    end180
+
+loop179:
+	VBROADCASTSS (BX), Y0
+	XORQ         R8, R8
+
+span181:
+	VMULPS  (CX)(R8*1), Y0, Y1
+	VMULPS  (DX)(R8*1), Y1, Y1
+	VMOVUPS Y1, (AX)(R8*1)
+	ADDQ    $0x20, R8
+	CMPQ    R8, DI
+	JLT     span181
+	ADDQ    $0x04, BX
+	ADDQ    DI, CX
+	ADDQ    DI, AX
+	DECQ    SI
+	JNZ     loop179
+
+end180:
+	VZEROUPPER
+	RET
+
+// func NormGrad(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·NormGrad(SB), NOSPLIT, $0-56
+	MOVQ       dx+0(FP), AX
+	MOVQ       dy+8(FP), CX
+	MOVQ       x+16(FP), DX
+	MOVQ       w+24(FP), BX
+	MOVQ       rho+32(FP), SI
+	MOVQ       rows+40(FP), DI
+	MOVQ       dim+48(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       dim+48(FP), R9
+	VCVTSI2SSQ R9, X0, X0
+	TESTQ      DI, DI
+	JZ         end183
+
+loop182:
+	VXORPS Y1, Y1, Y1
+	XORQ   R9, R9
+
+span184:
+	VMOVUPS      (CX)(R9*1), Y2
+	VMULPS       (BX)(R9*1), Y2, Y2
+	VFMADD231PS  (DX)(R9*1), Y2, Y1
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JLT          span184
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VMOVHLPS     X1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDSS       X2, X1, X1
+	VBROADCASTSS (SI), Y2
+	VDIVSS       X0, X1, X1
+	VMULSS       X2, X1, X1
+	VMULSS       X2, X1, X1
+	VBROADCASTSS X1, Y1
+	XORQ         R9, R9
+
+span185:
+	VMOVUPS      (CX)(R9*1), Y3
+	VMULPS       (BX)(R9*1), Y3, Y3
+	VFNMADD231PS (DX)(R9*1), Y1, Y3
+	VMOVUPS      (AX)(R9*1), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, (AX)(R9*1)
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JLT          span185
+	ADDQ         $0x04, SI
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, DX
+	DECQ         DI
+	JNZ          loop182
+
+end183:
+	VZEROUPPER
+	RET
+
+// func NormWeights(dw *float32, dy *float32, x *float32, rho *float32, rows int, cols int, dim int)
+// Requires: AVX, FMA3
+TEXT ·NormWeights(SB), NOSPLIT, $0-56
+	MOVQ dw+0(FP), AX
+	MOVQ dy+8(FP), CX
+	MOVQ cols+40(FP), DX
+	MOVQ dim+48(FP), BX
+	SHLQ $0x02, BX
+	MOVQ x+16(FP), SI
+	SHLQ $0x02, DX
+
+wide186:
+	CMPQ    DX, $0x80
+	JLT     small187
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    rows+32(FP), R8
+	MOVQ    rho+24(FP), R9
+	XORQ    DI, DI
+	TESTQ   R8, R8
+	JZ      end190
+
+loop189:
+	VBROADCASTSS (R9), Y4
+	VMULPS       (SI)(DI*1), Y4, Y5
+	VFMADD231PS  (CX)(DI*1), Y5, Y0
+	VMULPS       32(SI)(DI*1), Y4, Y5
+	VFMADD231PS  32(CX)(DI*1), Y5, Y1
+	VMULPS       64(SI)(DI*1), Y4, Y5
+	VFMADD231PS  64(CX)(DI*1), Y5, Y2
+	VMULPS       96(SI)(DI*1), Y4, Y4
+	VFMADD231PS  96(CX)(DI*1), Y4, Y3
+	ADDQ         $0x04, R9
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          loop189
+
+end190:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, SI
+	SUBQ    $0x00000080, DX
+	JMP     wide186
+
+small187:
+	TESTQ   DX, DX
+	JZ      done188
+	VMOVUPS (AX), Y0
+	MOVQ    rows+32(FP), R8
+	MOVQ    rho+24(FP), R9
+	XORQ    DI, DI
+	TESTQ   R8, R8
+	JZ      end192
+
+loop191:
+	VBROADCASTSS (R9), Y1
+	VMULPS       (SI)(DI*1), Y1, Y1
+	VFMADD231PS  (CX)(DI*1), Y1, Y0
+	ADDQ         $0x04, R9
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          loop191
+
+end192:
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, SI
+	SUBQ    $0x00000020, DX
+	JMP     small187
+
+done188:
+	VZEROUPPER
+	RET
+
+// func ColumnSum(dw *float32, dy *float32, rows int, cols int, dim int)
+// Requires: AVX
+TEXT ·ColumnSum(SB), NOSPLIT, $0-40
+	MOVQ dw+0(FP), AX
+	MOVQ dy+8(FP), CX
+	MOVQ cols+24(FP), DX
+	MOVQ dim+32(FP), BX
+	SHLQ $0x02, BX
+	SHLQ $0x02, DX
+
+wide193:
+	CMPQ    DX, $0x80
+	JLT     small194
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	MOVQ    rows+16(FP), DI
+	XORQ    SI, SI
+	TESTQ   DI, DI
+	JZ      end197
+
+loop196:
+	VADDPS (CX)(SI*1), Y0, Y0
+	VADDPS 32(CX)(SI*1), Y1, Y1
+	VADDPS 64(CX)(SI*1), Y2, Y2
+	VADDPS 96(CX)(SI*1), Y3, Y3
+	ADDQ   BX, SI
+	DECQ   DI
+	JNZ    loop196
+
+end197:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000080, DX
+	JMP     wide193
+
+small194:
+	TESTQ   DX, DX
+	JZ      done195
+	VMOVUPS (AX), Y0
+	MOVQ    rows+16(FP), DI
+	XORQ    SI, SI
+	TESTQ   DI, DI
+	JZ      end199
+
+loop198:
+	VADDPS (CX)(SI*1), Y0, Y0
+	ADDQ   BX, SI
+	DECQ   DI
+	JNZ    loop198
+
+end199:
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DX
+	JMP     small194
+
+done195:
+	VZEROUPPER
+	RET
+
+// func AxpyRows(y *float32, x *float32, c *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·AxpyRows(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  c+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  dim+32(FP), SI
+	SHLQ  $0x02, SI
+	TESTQ BX, BX
+	JZ    end201
+
+loop200:
+	VBROADCASTSS (DX), Y0
+	XORQ         DI, DI
+
+span202:
+	VMOVUPS     (AX)(DI*1), Y1
+	VFMADD231PS (CX)(DI*1), Y0, Y1
+	VMOVUPS     Y1, (AX)(DI*1)
+	ADDQ        $0x20, DI
+	CMPQ        DI, SI
+	JLT         span202
+	ADDQ        $0x04, DX
+	ADDQ        SI, CX
+	ADDQ        SI, AX
+	DECQ        BX
+	JNZ         loop200
+
+end201:
+	VZEROUPPER
+	RET
+
+// func DotRows(d *float32, a *float32, b *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·DotRows(SB), NOSPLIT, $0-40
+	MOVQ  d+0(FP), AX
+	MOVQ  a+8(FP), CX
+	MOVQ  b+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  dim+32(FP), SI
+	SHLQ  $0x02, SI
+	TESTQ BX, BX
+	JZ    end204
+
+loop203:
+	VXORPS Y0, Y0, Y0
+	XORQ   DI, DI
+
+span205:
+	VMOVUPS      (CX)(DI*1), Y1
+	VFMADD231PS  (DX)(DI*1), Y1, Y0
+	ADDQ         $0x20, DI
+	CMPQ         DI, SI
+	JLT          span205
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	ADDQ         SI, DX
+	DECQ         BX
+	JNZ          loop203
+
+end204:
+	VZEROUPPER
+	RET
+
+// func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·SwiGLU(SB), NOSPLIT, $0-44
+	MOVQ         y+0(FP), AX
+	MOVQ         gu+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         dim+32(FP), SI
+	SHLQ         $0x02, SI
+	VBROADCASTSS limit+40(FP), Y0
+	VXORPS       lanes80000000<>+0(SB), Y0, Y1
+	TESTQ        BX, BX
+	JZ           end207
+
+loop206:
+	VBROADCASTSS (DX), Y2
+	LEAQ         (CX)(SI*1), DI
+	XORQ         R8, R8
+
+span208:
+	VMOVUPS      (CX)(R8*1), Y3
+	VMOVUPS      (DI)(R8*1), Y4
+	VMINPS       Y3, Y0, Y3
+	VMINPS       Y4, Y0, Y4
+	VMAXPS       Y4, Y1, Y4
+	VXORPS       lanes80000000<>+0(SB), Y3, Y5
+	VMOVUPS      lanes4b400000<>+0(SB), Y6
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       lanes4b400000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y6, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y6, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       Y6, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y5, Y6
+	VANDPS       Y6, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y5, Y5
+	VBLENDVPS    Y5, lanes7f800000<>+0(SB), Y8, Y5
+	VADDPS       lanes3f800000<>+0(SB), Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (AX)(R8*1)
+	ADDQ         $0x20, R8
+	CMPQ         R8, SI
+	JLT          span208
+	ADDQ         $0x04, DX
+	ADDQ         SI, AX
+	LEAQ         (CX)(SI*2), CX
+	DECQ         BX
+	JNZ          loop206
+
+end207:
+	VZEROUPPER
+	RET
+
+// func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·SwiGLUGrad(SB), NOSPLIT, $0-60
+	MOVQ         dgu+0(FP), AX
+	MOVQ         dw+8(FP), CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         gu+24(FP), BX
+	MOVQ         w+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVQ         dim+48(FP), R8
+	SHLQ         $0x02, R8
+	VBROADCASTSS limit+56(FP), Y0
+	VXORPS       lanes80000000<>+0(SB), Y0, Y1
+	TESTQ        DI, DI
+	JZ           end210
+
+loop209:
+	VBROADCASTSS (SI), Y2
+	VXORPS       Y3, Y3, Y3
+	LEAQ         (BX)(R8*1), R9
+	LEAQ         (AX)(R8*1), R10
+	XORQ         R11, R11
+
+span211:
+	VMOVUPS      (BX)(R11*1), Y4
+	VMOVUPS      (R9)(R11*1), Y5
+	VMINPS       Y4, Y0, Y6
+	VMINPS       Y5, Y0, Y7
+	VMAXPS       Y7, Y1, Y7
+	VXORPS       lanes80000000<>+0(SB), Y6, Y8
+	VMOVUPS      lanes4b400000<>+0(SB), Y9
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y8, Y9
+	VSUBPS       lanes4b400000<>+0(SB), Y9, Y9
+	VMOVAPS      Y8, Y10
+	VFNMADD231PS lanes3f317218<>+0(SB), Y9, Y10
+	VFNMADD231PS lanesb102e308<>+0(SB), Y9, Y10
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y11
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y10, Y11
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y10, Y11
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y10, Y11
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y10, Y11
+	VMULPS       Y10, Y10, Y12
+	VFMADD213PS  Y10, Y12, Y11
+	VADDPS       lanes3f800000<>+0(SB), Y11, Y11
+	VCVTPS2DQ    Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y9, Y11, Y11
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y8, Y9
+	VANDPS       Y9, Y11, Y11
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y8, Y8
+	VBLENDVPS    Y8, lanes7f800000<>+0(SB), Y11, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VMOVUPS      lanes3f800000<>+0(SB), Y9
+	VDIVPS       Y8, Y9, Y8
+	VMULPS       Y8, Y6, Y9
+	VMOVUPS      (DX)(R11*1), Y10
+	VMULPS       Y7, Y9, Y11
+	VFMADD231PS  Y10, Y11, Y3
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      lanes3f800000<>+0(SB), Y11
+	VSUBPS       Y8, Y11, Y11
+	VFMADD213PS  lanes3f800000<>+0(SB), Y6, Y11
+	VMULPS       Y8, Y11, Y6
+	VMOVUPS      (AX)(R11*1), Y8
+	VMOVAPS      Y8, Y11
+	VMULPS       Y7, Y10, Y7
+	VFMADD231PS  Y6, Y7, Y11
+	VCMPPS       $0x1a, Y0, Y4, Y4
+	VBLENDVPS    Y4, Y11, Y8, Y4
+	VMOVUPS      Y4, (AX)(R11*1)
+	VCMPPS       $0x1a, Y0, Y5, Y4
+	VCMPPS       $0x15, Y1, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VMOVUPS      (R10)(R11*1), Y5
+	VMOVAPS      Y5, Y6
+	VFMADD231PS  Y9, Y10, Y6
+	VBLENDVPS    Y4, Y6, Y5, Y4
+	VMOVUPS      Y4, (R10)(R11*1)
+	ADDQ         $0x20, R11
+	CMPQ         R11, R8
+	JLT          span211
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X2, X3, X2
+	VMOVHLPS     X2, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSHDUP    X2, X3
+	VADDSS       X3, X2, X2
+	VADDSS       (CX), X2, X2
+	VMOVSS       X2, (CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, CX
+	ADDQ         R8, DX
+	LEAQ         (BX)(R8*2), BX
+	LEAQ         (AX)(R8*2), AX
+	DECQ         DI
+	JNZ          loop209
+
+end210:
+	VZEROUPPER
+	RET
+
+// func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32)
+// Requires: AVX, FMA3
+TEXT ·Scores(SB), NOSPLIT, $0-52
+	MOVQ         d+0(FP), AX
+	MOVQ         q+8(FP), CX
+	MOVQ         pool+16(FP), DX
+	MOVQ         rows+24(FP), BX
+	MOVQ         n+32(FP), SI
+	MOVQ         dim+40(FP), DI
+	SHLQ         $0x02, DI
+	VBROADCASTSS scale+48(FP), Y0
+	LEAQ         (DI)(DI*2), R8
+
+pair214:
+	TESTQ   SI, SI
+	JLE     done215
+	MOVLQSX (BX), R11
+	IMULQ   DI, R11
+	ADDQ    DX, R11
+	CMPQ    SI, $0x01
+	JEQ     odd212
+	MOVLQSX 4(BX), R10
+	IMULQ   DI, R10
+	ADDQ    DX, R10
+	JMP     both213
+
+odd212:
+	MOVQ R11, R10
+
+both213:
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   CX, R9
+	XORQ   R12, R12
+
+span216:
+	VMOVUPS      (R11)(R12*1), Y9
+	VMOVUPS      (R10)(R12*1), Y10
+	VMOVUPS      (R9), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y5
+	VMOVUPS      (R9)(DI*1), Y11
+	VFMADD231PS  Y9, Y11, Y2
+	VFMADD231PS  Y10, Y11, Y6
+	VMOVUPS      (R9)(DI*2), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y7
+	VMOVUPS      (R9)(R8*1), Y11
+	VFMADD231PS  Y9, Y11, Y4
+	VFMADD231PS  Y10, Y11, Y8
+	ADDQ         $0x20, R9
+	ADDQ         $0x20, R12
+	CMPQ         R12, DI
+	JLT          span216
+	VEXTRACTF128 $0x01, Y1, X9
+	VADDPS       X9, X1, X9
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPS       X1, X2, X1
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X2, X3, X2
+	VEXTRACTF128 $0x01, Y4, X3
+	VADDPS       X3, X4, X3
+	VUNPCKLPS    X1, X9, X4
+	VUNPCKHPS    X1, X9, X1
+	VADDPS       X1, X4, X4
+	VUNPCKLPS    X3, X2, X1
+	VUNPCKHPS    X3, X2, X2
+	VADDPS       X2, X1, X1
+	VMOVLHPS     X1, X4, X2
+	VMOVHLPS     X4, X1, X1
+	VADDPS       X1, X2, X2
+	VMULPS       X0, X2, X2
+	VMOVUPS      X2, (AX)
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       X1, X5, X1
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X2
+	VEXTRACTF128 $0x01, Y7, X3
+	VADDPS       X3, X7, X3
+	VEXTRACTF128 $0x01, Y8, X4
+	VADDPS       X4, X8, X4
+	VUNPCKLPS    X2, X1, X5
+	VUNPCKHPS    X2, X1, X1
+	VADDPS       X1, X5, X5
+	VUNPCKLPS    X4, X3, X1
+	VUNPCKHPS    X4, X3, X2
+	VADDPS       X2, X1, X1
+	VMOVLHPS     X1, X5, X2
+	VMOVHLPS     X5, X1, X1
+	VADDPS       X1, X2, X2
+	VMULPS       X0, X2, X2
+	VMOVUPS      X2, 16(AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x08, BX
+	SUBQ         $0x02, SI
+	JMP          pair214
+
+done215:
+	VZEROUPPER
+	RET
+
+// func Softmax(e *float32, m *float32, z *float32, sink *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Softmax(SB), NOSPLIT, $0-40
+	MOVQ           e+0(FP), AX
+	MOVQ           n+32(FP), CX
+	MOVQ           sink+24(FP), DX
+	VBROADCASTF128 (DX), Y0
+	VMOVAPS        Y0, Y1
+	MOVQ           AX, DX
+	LEAQ           1(CX), BX
+	SHRQ           $0x01, BX
+	TESTQ          BX, BX
+	JZ             end218
+
+loop217:
+	VMOVUPS (DX), Y2
+	VMAXPS  Y1, Y2, Y1
+	ADDQ    $0x20, DX
+	DECQ    BX
+	JNZ     loop217
+
+end218:
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPS     Y1, Y2, Y1
+	MOVQ       m+8(FP), DX
+	VMOVUPS    X1, (DX)
+	VXORPS     X2, X2, X2
+	MOVQ       CX, DX
+	SHRQ       $0x01, DX
+	TESTQ      DX, DX
+	JZ         end221
+
+loop220:
+	VMOVUPS      (AX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
+	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y7
+	VFMADD213PS  Y5, Y7, Y6
+	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y6, Y6
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
+	VMOVUPS      Y3, (AX)
+	VADDPS       X3, X2, X2
+	VEXTRACTF128 $0x01, Y3, X3
+	VADDPS       X3, X2, X2
+	ADDQ         $0x20, AX
+	DECQ         DX
+	JNZ          loop220
+
+end221:
+	BTQ          $0x00, CX
+	JCC          last219
+	VMOVUPS      (AX), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
+	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y7
+	VFMADD213PS  Y5, Y7, Y6
+	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y6, Y6
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
+	VMOVUPS      Y3, (AX)
+	VADDPS       X3, X2, X2
+
+last219:
+	VSUBPS       Y1, Y0, Y0
+	VMOVUPS      lanes4b400000<>+0(SB), Y1
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS      Y0, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y1, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y1, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VPADDD       Y1, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS       Y1, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, lanes7f800000<>+0(SB), Y4, Y0
+	VADDPS       X0, X2, X2
+	MOVQ         z+16(FP), AX
+	VMOVUPS      X2, (AX)
+	VZEROUPPER
+	RET
+
+// func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+// Requires: AVX, FMA3
+TEXT ·Values(SB), NOSPLIT, $0-64
+	MOVQ o+0(FP), AX
+	MOVQ pool+16(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ dim+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ stride+48(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), SI
+	MOVQ BX, DI
+
+wide222:
+	CMPQ    DI, $0x40
+	JLT     small223
+	MOVQ    from+56(FP), R9
+	BTQ     $0x00, R9
+	JCC     fresh225
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y3
+	VMOVUPS (AX)(BX*2), Y4
+	VMOVUPS 32(AX)(BX*2), Y5
+	VMOVUPS (AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y7
+	JMP     start226
+
+fresh225:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start226:
+	MOVQ  e+8(FP), R10
+	MOVQ  n+32(FP), R11
+	MOVQ  DX, R9
+	TESTQ R11, R11
+	JZ    end228
+
+loop227:
+	MOVLQSX      (R9), R12
+	IMULQ        BX, R12
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R10), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(R10), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(R10), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(R10), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $0x04, R9
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          loop227
+
+end228:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(BX*1)
+	VMOVUPS Y3, 32(AX)(BX*1)
+	VMOVUPS Y4, (AX)(BX*2)
+	VMOVUPS Y5, 32(AX)(BX*2)
+	VMOVUPS Y6, (AX)(SI*1)
+	VMOVUPS Y7, 32(AX)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000040, DI
+	JMP     wide222
+
+small223:
+	TESTQ   DI, DI
+	JZ      done224
+	MOVQ    from+56(FP), R9
+	BTQ     $0x00, R9
+	JCC     fresh229
+	VMOVUPS (AX), Y0
+	VMOVUPS (AX)(BX*1), Y1
+	VMOVUPS (AX)(BX*2), Y2
+	VMOVUPS (AX)(SI*1), Y3
+	JMP     start230
+
+fresh229:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start230:
+	MOVQ  e+8(FP), R9
+	MOVQ  n+32(FP), R10
+	TESTQ R10, R10
+	JZ    end232
+
+loop231:
+	MOVLQSX      (DX), R11
+	IMULQ        BX, R11
+	ADDQ         CX, R11
+	VMOVUPS      (R11), Y4
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4(R9), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 8(R9), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 12(R9), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x04, DX
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          loop231
+
+end232:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(BX*1)
+	VMOVUPS Y2, (AX)(BX*2)
+	VMOVUPS Y3, (AX)(SI*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DI
+
+done224:
+	VZEROUPPER
+	RET
+
+// func QueryGrad(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+// Requires: AVX, FMA3
+TEXT ·QueryGrad(SB), NOSPLIT, $0-64
+	MOVQ o+0(FP), AX
+	MOVQ pool+16(FP), CX
+	MOVQ rows+24(FP), DX
+	MOVQ dim+40(FP), BX
+	SHLQ $0x02, BX
+	MOVQ stride+48(FP), R8
+	SHLQ $0x02, R8
+	LEAQ (BX)(BX*2), SI
+	MOVQ BX, DI
+
+wide233:
+	CMPQ    DI, $0x40
+	JLT     small234
+	MOVQ    from+56(FP), R9
+	BTQ     $0x00, R9
+	JCC     fresh236
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y3
+	VMOVUPS (AX)(BX*2), Y4
+	VMOVUPS 32(AX)(BX*2), Y5
+	VMOVUPS (AX)(SI*1), Y6
+	VMOVUPS 32(AX)(SI*1), Y7
+	JMP     start237
+
+fresh236:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start237:
+	MOVQ  e+8(FP), R10
+	MOVQ  n+32(FP), R11
+	MOVQ  DX, R9
+	TESTQ R11, R11
+	JZ    end239
+
+loop238:
+	MOVLQSX      (R9), R12
+	IMULQ        BX, R12
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R10), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 8(R10), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 16(R10), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 24(R10), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $0x04, R9
+	ADDQ         R8, R10
+	DECQ         R11
+	JNZ          loop238
+
+end239:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(BX*1)
+	VMOVUPS Y3, 32(AX)(BX*1)
+	VMOVUPS Y4, (AX)(BX*2)
+	VMOVUPS Y5, 32(AX)(BX*2)
+	VMOVUPS Y6, (AX)(SI*1)
+	VMOVUPS Y7, 32(AX)(SI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000040, DI
+	JMP     wide233
+
+small234:
+	TESTQ   DI, DI
+	JZ      done235
+	MOVQ    from+56(FP), R9
+	BTQ     $0x00, R9
+	JCC     fresh240
+	VMOVUPS (AX), Y0
+	VMOVUPS (AX)(BX*1), Y1
+	VMOVUPS (AX)(BX*2), Y2
+	VMOVUPS (AX)(SI*1), Y3
+	JMP     start241
+
+fresh240:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start241:
+	MOVQ  e+8(FP), R9
+	MOVQ  n+32(FP), R10
+	TESTQ R10, R10
+	JZ    end243
+
+loop242:
+	MOVLQSX      (DX), R11
+	IMULQ        BX, R11
+	ADDQ         CX, R11
+	VMOVUPS      (R11), Y4
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 8(R9), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 16(R9), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 24(R9), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x04, DX
+	ADDQ         R8, R9
+	DECQ         R10
+	JNZ          loop242
+
+end243:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(BX*1)
+	VMOVUPS Y2, (AX)(BX*2)
+	VMOVUPS Y3, (AX)(SI*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, DI
+
+done235:
+	VZEROUPPER
+	RET
+
+// func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·AttendGrad(SB), NOSPLIT, $0-64
+	MOVQ           c+0(FP), AX
+	MOVQ           l+8(FP), CX
+	MOVQ           dp+16(FP), DX
+	MOVQ           n+48(FP), BX
+	MOVQ           stride+56(FP), SI
+	SHLQ           $0x02, SI
+	MOVQ           lse+24(FP), DI
+	VBROADCASTF128 (DI), Y0
+	MOVQ           delta+32(FP), DI
+	VBROADCASTF128 (DI), Y1
+	VBROADCASTSS   scale+40(FP), Y2
+
+pair244:
+	TESTQ        BX, BX
+	JLE          done245
+	VMOVUPS      (CX), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
+	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y7
+	VFMADD213PS  Y5, Y7, Y6
+	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y6, Y6
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
+	VMOVUPS      (DX), Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VUNPCKLPS    Y3, Y4, Y5
+	VUNPCKHPS    Y3, Y4, Y3
+	VPERM2F128   $0x20, Y3, Y5, Y4
+	VMOVUPS      Y4, (AX)
+	CMPQ         BX, $0x01
+	JEQ          done245
+	VPERM2F128   $0x31, Y3, Y5, Y4
+	VMOVUPS      Y4, (AX)(SI*1)
+	LEAQ         (AX)(SI*2), AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x02, BX
+	JMP          pair244
+
+done245:
+	VZEROUPPER
+	RET
+
+// func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int)
+// Requires: AVX, FMA3
+TEXT ·RowGrad(SB), NOSPLIT, $0-72
+	MOVQ drow+0(FP), AX
+	MOVQ dim+56(FP), CX
+	SHLQ $0x02, CX
+	MOVQ q+8(FP), DX
+	MOVQ do+16(FP), BX
+
+wide247:
+	CMPQ    CX, $0x00000100
+	JLT     small248
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 160(AX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 224(AX), Y7
+	MOVQ    reads+32(FP), SI
+	MOVQ    n+40(FP), DI
+	TESTQ   DI, DI
+	JZ      end250
+
+loop249:
+	MOVQ    heads+48(FP), R10
+	MOVQ    dim+56(FP), R11
+	SHLQ    $0x02, R11
+	MOVLQSX (SI), R8
+	IMULQ   R11, R8
+	IMULQ   R10, R8
+	MOVLQSX 4(SI), R9
+	MOVQ    stride+64(FP), R12
+	SHLQ    $0x02, R12
+	IMULQ   R12, R9
+	MOVQ    c+24(FP), R12
+	ADDQ    R12, R9
+	TESTQ   R10, R10
+	JZ      end252
+
+loop251:
+	VBROADCASTSS (R9), Y8
+	VFMADD231PS  (DX)(R8*1), Y8, Y0
+	VFMADD231PS  32(DX)(R8*1), Y8, Y1
+	VFMADD231PS  64(DX)(R8*1), Y8, Y2
+	VFMADD231PS  96(DX)(R8*1), Y8, Y3
+	VFMADD231PS  128(DX)(R8*1), Y8, Y4
+	VFMADD231PS  160(DX)(R8*1), Y8, Y5
+	VFMADD231PS  192(DX)(R8*1), Y8, Y6
+	VFMADD231PS  224(DX)(R8*1), Y8, Y7
+	VBROADCASTSS 4(R9), Y8
+	VFMADD231PS  (BX)(R8*1), Y8, Y0
+	VFMADD231PS  32(BX)(R8*1), Y8, Y1
+	VFMADD231PS  64(BX)(R8*1), Y8, Y2
+	VFMADD231PS  96(BX)(R8*1), Y8, Y3
+	VFMADD231PS  128(BX)(R8*1), Y8, Y4
+	VFMADD231PS  160(BX)(R8*1), Y8, Y5
+	VFMADD231PS  192(BX)(R8*1), Y8, Y6
+	VFMADD231PS  224(BX)(R8*1), Y8, Y7
+	ADDQ         R11, R8
+	ADDQ         $0x08, R9
+	DECQ         R10
+	JNZ          loop251
+
+end252:
+	ADDQ $0x08, SI
+	DECQ DI
+	JNZ  loop249
+
+end250:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, DX
+	ADDQ    $0x00000100, BX
+	SUBQ    $0x00000100, CX
+	JMP     wide247
+
+small248:
+	TESTQ   CX, CX
+	JZ      done246
+	VMOVUPS (AX), Y0
+	MOVQ    reads+32(FP), SI
+	MOVQ    n+40(FP), DI
+	TESTQ   DI, DI
+	JZ      end254
+
+loop253:
+	MOVQ    heads+48(FP), R10
+	MOVQ    dim+56(FP), R11
+	SHLQ    $0x02, R11
+	MOVLQSX (SI), R8
+	IMULQ   R11, R8
+	IMULQ   R10, R8
+	MOVLQSX 4(SI), R9
+	MOVQ    stride+64(FP), R12
+	SHLQ    $0x02, R12
+	IMULQ   R12, R9
+	MOVQ    c+24(FP), R12
+	ADDQ    R12, R9
+	TESTQ   R10, R10
+	JZ      end256
+
+loop255:
+	VBROADCASTSS (R9), Y1
+	VFMADD231PS  (DX)(R8*1), Y1, Y0
+	VBROADCASTSS 4(R9), Y1
+	VFMADD231PS  (BX)(R8*1), Y1, Y0
+	ADDQ         R11, R8
+	ADDQ         $0x08, R9
+	DECQ         R10
+	JNZ          loop255
+
+end256:
+	ADDQ $0x08, SI
+	DECQ DI
+	JNZ  loop253
+
+end254:
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, DX
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000020, CX
+	JMP     small248
+
+done246:
+	VZEROUPPER
+	RET
+
+// func IndexScores(s *float32, d *float32, w *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·IndexScores(SB), NOSPLIT, $0-32
+	MOVQ         s+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         w+16(FP), DX
+	MOVQ         n+24(FP), BX
+	SHLQ         $0x02, BX
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	VXORPS       Y4, Y4, Y4
+	XORQ         DX, DX
+
+span257:
+	VMOVUPS     (CX), X5
+	VMAXPS      X4, X5, X5
+	VMOVUPS     16(CX), X7
+	VMAXPS      X4, X7, X7
+	VMOVUPS     32(CX), X9
+	VMAXPS      X4, X9, X9
+	VMOVUPS     48(CX), X10
+	VMAXPS      X4, X10, X10
+	VUNPCKLPS   X7, X5, X6
+	VUNPCKLPS   X10, X9, X8
+	VUNPCKHPS   X7, X5, X5
+	VUNPCKHPS   X10, X9, X7
+	VMOVUPS     (AX)(DX*1), X9
+	VMOVLHPS    X8, X6, X10
+	VFMADD231PS X10, X0, X9
+	VMOVHLPS    X6, X8, X6
+	VFMADD231PS X6, X1, X9
+	VMOVLHPS    X7, X5, X6
+	VFMADD231PS X6, X2, X9
+	VMOVHLPS    X5, X7, X5
+	VFMADD231PS X5, X3, X9
+	VMOVUPS     X9, (AX)(DX*1)
+	ADDQ        $0x40, CX
+	ADDQ        $0x10, DX
+	CMPQ        DX, BX
+	JLT         span257
+	VZEROUPPER
+	RET
+
+// func MaxIndex(rows *int32, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·MaxIndex(SB), NOSPLIT, $0-20
+	MOVQ   rows+0(FP), AX
+	MOVQ   n+8(FP), CX
+	SHLQ   $0x02, CX
+	VXORPS Y0, Y0, Y0
+	XORQ   DX, DX
+
+span258:
+	VPMAXUD      (AX)(DX*1), Y0, Y0
+	ADDQ         $0x20, DX
+	CMPQ         DX, CX
+	JLT          span258
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPSHUFD      $0x4e, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPSHUFD      $0xb1, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVD        X0, AX
+	MOVL         AX, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func Collapse(y *float32, x *float32, pre *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·Collapse(SB), NOSPLIT, $0-40
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  pre+16(FP), DX
+	MOVQ  rows+24(FP), BX
+	MOVQ  dim+32(FP), SI
+	SHLQ  $0x02, SI
+	LEAQ  (SI)(SI*2), DI
+	TESTQ BX, BX
+	JZ    end260
+
+loop259:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y3
+	XORQ         R8, R8
+
+span261:
+	VXORPS      Y4, Y4, Y4
+	VFMADD231PS (CX), Y0, Y4
+	VFMADD231PS (CX)(SI*1), Y1, Y4
+	VFMADD231PS (CX)(SI*2), Y2, Y4
+	VFMADD231PS (CX)(DI*1), Y3, Y4
+	VMOVUPS     Y4, (AX)(R8*1)
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, R8
+	CMPQ        R8, SI
+	JLT         span261
+	ADDQ        DI, CX
+	ADDQ        SI, AX
+	ADDQ        $0x00000010, DX
+	DECQ        BX
+	JNZ         loop259
+
+end260:
+	VZEROUPPER
+	RET
+
+// func CollapseGrad(dx *float32, dpre *float32, dy *float32, x *float32, pre *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·CollapseGrad(SB), NOSPLIT, $0-56
+	MOVQ  dx+0(FP), AX
+	MOVQ  dpre+8(FP), CX
+	MOVQ  dy+16(FP), DX
+	MOVQ  x+24(FP), BX
+	MOVQ  pre+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  dim+48(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	TESTQ DI, DI
+	JZ    end263
+
+loop262:
+	VBROADCASTSS (SI), Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS 4(SI), Y2
+	VXORPS       Y3, Y3, Y3
+	VBROADCASTSS 8(SI), Y4
+	VXORPS       Y5, Y5, Y5
+	VBROADCASTSS 12(SI), Y6
+	VXORPS       Y7, Y7, Y7
+	XORQ         R10, R10
+
+span264:
+	VMOVUPS      (DX)(R10*1), Y8
+	VFMADD231PS  (BX), Y8, Y1
+	VMOVUPS      (AX), Y9
+	VFMADD231PS  Y8, Y0, Y9
+	VMOVUPS      Y9, (AX)
+	VFMADD231PS  (BX)(R8*1), Y8, Y3
+	VMOVUPS      (AX)(R8*1), Y9
+	VFMADD231PS  Y8, Y2, Y9
+	VMOVUPS      Y9, (AX)(R8*1)
+	VFMADD231PS  (BX)(R8*2), Y8, Y5
+	VMOVUPS      (AX)(R8*2), Y9
+	VFMADD231PS  Y8, Y4, Y9
+	VMOVUPS      Y9, (AX)(R8*2)
+	VFMADD231PS  (BX)(R9*1), Y8, Y7
+	VMOVUPS      (AX)(R9*1), Y9
+	VFMADD231PS  Y8, Y6, Y9
+	VMOVUPS      Y9, (AX)(R9*1)
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, R10
+	CMPQ         R10, R8
+	JLT          span264
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X0
+	VEXTRACTF128 $0x01, Y3, X1
+	VADDPS       X1, X3, X1
+	VEXTRACTF128 $0x01, Y5, X2
+	VADDPS       X2, X5, X2
+	VEXTRACTF128 $0x01, Y7, X3
+	VADDPS       X3, X7, X3
+	VUNPCKLPS    X1, X0, X4
+	VUNPCKHPS    X1, X0, X0
+	VADDPS       X0, X4, X4
+	VUNPCKLPS    X3, X2, X0
+	VUNPCKHPS    X3, X2, X1
+	VADDPS       X1, X0, X0
+	VMOVLHPS     X0, X4, X1
+	VMOVHLPS     X4, X0, X0
+	VADDPS       X0, X1, X1
+	VADDPS       (CX), X1, X1
+	VMOVUPS      X1, (CX)
+	ADDQ         R9, BX
+	ADDQ         R9, AX
+	ADDQ         R8, DX
+	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, CX
+	DECQ         DI
+	JNZ          loop262
+
+end263:
+	VZEROUPPER
+	RET
+
+// func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·Expand(SB), NOSPLIT, $0-56
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  o+16(FP), DX
+	MOVQ  post+24(FP), BX
+	MOVQ  comb+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  dim+48(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	TESTQ DI, DI
+	JZ    end266
+
+loop265:
+	XORQ R10, R10
+
+span267:
+	VMOVUPS      (DX)(R10*1), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (CX)(R8*1), Y2
+	VMOVUPS      (CX)(R8*2), Y3
+	VMOVUPS      (CX)(R9*1), Y4
+	VBROADCASTSS (BX), Y5
+	VMULPS       Y0, Y5, Y5
+	VBROADCASTSS (SI), Y6
+	VFMADD231PS  Y1, Y6, Y5
+	VBROADCASTSS 16(SI), Y6
+	VFMADD231PS  Y2, Y6, Y5
+	VBROADCASTSS 32(SI), Y6
+	VFMADD231PS  Y3, Y6, Y5
+	VBROADCASTSS 48(SI), Y6
+	VFMADD231PS  Y4, Y6, Y5
+	VMOVUPS      Y5, (AX)
+	VBROADCASTSS 4(BX), Y5
+	VMULPS       Y0, Y5, Y5
+	VBROADCASTSS 4(SI), Y6
+	VFMADD231PS  Y1, Y6, Y5
+	VBROADCASTSS 20(SI), Y6
+	VFMADD231PS  Y2, Y6, Y5
+	VBROADCASTSS 36(SI), Y6
+	VFMADD231PS  Y3, Y6, Y5
+	VBROADCASTSS 52(SI), Y6
+	VFMADD231PS  Y4, Y6, Y5
+	VMOVUPS      Y5, (AX)(R8*1)
+	VBROADCASTSS 8(BX), Y5
+	VMULPS       Y0, Y5, Y5
+	VBROADCASTSS 8(SI), Y6
+	VFMADD231PS  Y1, Y6, Y5
+	VBROADCASTSS 24(SI), Y6
+	VFMADD231PS  Y2, Y6, Y5
+	VBROADCASTSS 40(SI), Y6
+	VFMADD231PS  Y3, Y6, Y5
+	VBROADCASTSS 56(SI), Y6
+	VFMADD231PS  Y4, Y6, Y5
+	VMOVUPS      Y5, (AX)(R8*2)
+	VBROADCASTSS 12(BX), Y5
+	VMULPS       Y0, Y5, Y0
+	VBROADCASTSS 12(SI), Y5
+	VFMADD231PS  Y1, Y5, Y0
+	VBROADCASTSS 28(SI), Y1
+	VFMADD231PS  Y2, Y1, Y0
+	VBROADCASTSS 44(SI), Y1
+	VFMADD231PS  Y3, Y1, Y0
+	VBROADCASTSS 60(SI), Y1
+	VFMADD231PS  Y4, Y1, Y0
+	VMOVUPS      Y0, (AX)(R9*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, R10
+	CMPQ         R10, R8
+	JLT          span267
+	ADDQ         R9, CX
+	ADDQ         R9, AX
+	ADDQ         R8, DX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x40, SI
+	DECQ         DI
+	JNZ          loop265
+
+end266:
+	VZEROUPPER
+	RET
+
+// func ExpandGrad(dx *float32, do *float32, dy *float32, post *float32, comb *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·ExpandGrad(SB), NOSPLIT, $0-56
+	MOVQ  dx+0(FP), AX
+	MOVQ  do+8(FP), CX
+	MOVQ  dy+16(FP), DX
+	MOVQ  post+24(FP), BX
+	MOVQ  comb+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  dim+48(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	TESTQ DI, DI
+	JZ    end269
+
+loop268:
+	XORQ R10, R10
+
+span270:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (DX)(R8*1), Y1
+	VMOVUPS      (DX)(R8*2), Y2
+	VMOVUPS      (DX)(R9*1), Y3
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS (BX), Y5
+	VFMADD231PS  Y0, Y5, Y4
+	VBROADCASTSS 4(BX), Y5
+	VFMADD231PS  Y1, Y5, Y4
+	VBROADCASTSS 8(BX), Y5
+	VFMADD231PS  Y2, Y5, Y4
+	VBROADCASTSS 12(BX), Y5
+	VFMADD231PS  Y3, Y5, Y4
+	VADDPS       (CX)(R10*1), Y4, Y4
+	VMOVUPS      Y4, (CX)(R10*1)
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS (SI), Y5
+	VFMADD231PS  Y0, Y5, Y4
+	VBROADCASTSS 4(SI), Y5
+	VFMADD231PS  Y1, Y5, Y4
+	VBROADCASTSS 8(SI), Y5
+	VFMADD231PS  Y2, Y5, Y4
+	VBROADCASTSS 12(SI), Y5
+	VFMADD231PS  Y3, Y5, Y4
+	VADDPS       (AX), Y4, Y4
+	VMOVUPS      Y4, (AX)
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS 16(SI), Y5
+	VFMADD231PS  Y0, Y5, Y4
+	VBROADCASTSS 20(SI), Y5
+	VFMADD231PS  Y1, Y5, Y4
+	VBROADCASTSS 24(SI), Y5
+	VFMADD231PS  Y2, Y5, Y4
+	VBROADCASTSS 28(SI), Y5
+	VFMADD231PS  Y3, Y5, Y4
+	VADDPS       (AX)(R8*1), Y4, Y4
+	VMOVUPS      Y4, (AX)(R8*1)
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS 32(SI), Y5
+	VFMADD231PS  Y0, Y5, Y4
+	VBROADCASTSS 36(SI), Y5
+	VFMADD231PS  Y1, Y5, Y4
+	VBROADCASTSS 40(SI), Y5
+	VFMADD231PS  Y2, Y5, Y4
+	VBROADCASTSS 44(SI), Y5
+	VFMADD231PS  Y3, Y5, Y4
+	VADDPS       (AX)(R8*2), Y4, Y4
+	VMOVUPS      Y4, (AX)(R8*2)
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS 48(SI), Y5
+	VFMADD231PS  Y0, Y5, Y4
+	VBROADCASTSS 52(SI), Y0
+	VFMADD231PS  Y1, Y0, Y4
+	VBROADCASTSS 56(SI), Y0
+	VFMADD231PS  Y2, Y0, Y4
+	VBROADCASTSS 60(SI), Y0
+	VFMADD231PS  Y3, Y0, Y4
+	VADDPS       (AX)(R9*1), Y4, Y4
+	VMOVUPS      Y4, (AX)(R9*1)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R10
+	CMPQ         R10, R8
+	JLT          span270
+	ADDQ         R9, AX
+	ADDQ         R9, DX
+	ADDQ         R8, CX
+	ADDQ         $0x00000010, BX
+	ADDQ         $0x40, SI
+	DECQ         DI
+	JNZ          loop268
+
+end269:
+	VZEROUPPER
+	RET
+
+// func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int)
+// Requires: AVX, FMA3
+TEXT ·ExpandDots(SB), NOSPLIT, $0-56
+	MOVQ  dpost+0(FP), AX
+	MOVQ  dcomb+8(FP), CX
+	MOVQ  dy+16(FP), DX
+	MOVQ  x+24(FP), BX
+	MOVQ  o+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	MOVQ  dim+48(FP), R8
+	SHLQ  $0x02, R8
+	LEAQ  (R8)(R8*2), R9
+	TESTQ DI, DI
+	JZ    end272
+
+loop271:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	MOVQ   BX, R10
+	XORQ   R11, R11
+
+span273:
+	VMOVUPS      (DX), Y10
+	VMOVUPS      (DX)(R8*1), Y11
+	VFMADD231PS  (SI)(R11*1), Y10, Y8
+	VFMADD231PS  (SI)(R11*1), Y11, Y9
+	VMOVUPS      (R10), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VMOVUPS      (R10)(R8*1), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VMOVUPS      (R10)(R8*2), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VMOVUPS      (R10)(R9*1), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	ADDQ         $0x20, R10
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R11
+	CMPQ         R11, R8
+	JLT          span273
+	SUBQ         R8, DX
+	VEXTRACTF128 $0x01, Y0, X10
+	VADDPS       X10, X0, X10
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X0
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPS       X1, X2, X1
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X2, X3, X2
+	VUNPCKLPS    X0, X10, X3
+	VUNPCKHPS    X0, X10, X0
+	VADDPS       X0, X3, X3
+	VUNPCKLPS    X2, X1, X0
+	VUNPCKHPS    X2, X1, X1
+	VADDPS       X1, X0, X0
+	VMOVLHPS     X0, X3, X1
+	VMOVHLPS     X3, X0, X0
+	VADDPS       X0, X1, X1
+	VMOVSD       (CX), X0
+	VMOVHPS      16(CX), X0, X0
+	VADDPS       X0, X1, X1
+	VMOVLPS      X1, (CX)
+	VMOVHPS      X1, 16(CX)
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X0
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       X1, X5, X1
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X2
+	VEXTRACTF128 $0x01, Y7, X3
+	VADDPS       X3, X7, X3
+	VUNPCKLPS    X1, X0, X4
+	VUNPCKHPS    X1, X0, X0
+	VADDPS       X0, X4, X4
+	VUNPCKLPS    X3, X2, X0
+	VUNPCKHPS    X3, X2, X1
+	VADDPS       X1, X0, X0
+	VMOVLHPS     X0, X4, X1
+	VMOVHLPS     X4, X0, X0
+	VADDPS       X0, X1, X1
+	VMOVSD       32(CX), X0
+	VMOVHPS      48(CX), X0, X0
+	VADDPS       X0, X1, X1
+	VMOVLPS      X1, 32(CX)
+	VMOVHPS      X1, 48(CX)
+	VEXTRACTF128 $0x01, Y8, X0
+	VADDPS       X0, X8, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VADDSS       (AX), X0, X0
+	VMOVSS       X0, (AX)
+	VEXTRACTF128 $0x01, Y9, X0
+	VADDPS       X0, X9, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VADDSS       4(AX), X0, X0
+	VMOVSS       X0, 4(AX)
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	MOVQ         BX, R10
+	XORQ         R11, R11
+
+span274:
+	VMOVUPS      (DX)(R8*2), Y10
+	VMOVUPS      (DX)(R9*1), Y11
+	VFMADD231PS  (SI)(R11*1), Y10, Y8
+	VFMADD231PS  (SI)(R11*1), Y11, Y9
+	VMOVUPS      (R10), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VMOVUPS      (R10)(R8*1), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VMOVUPS      (R10)(R8*2), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VMOVUPS      (R10)(R9*1), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	ADDQ         $0x20, R10
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, R11
+	CMPQ         R11, R8
+	JLT          span274
+	SUBQ         R8, DX
+	VEXTRACTF128 $0x01, Y0, X10
+	VADDPS       X10, X0, X10
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X0
+	VEXTRACTF128 $0x01, Y2, X1
+	VADDPS       X1, X2, X1
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X2, X3, X2
+	VUNPCKLPS    X0, X10, X3
+	VUNPCKHPS    X0, X10, X0
+	VADDPS       X0, X3, X3
+	VUNPCKLPS    X2, X1, X0
+	VUNPCKHPS    X2, X1, X1
+	VADDPS       X1, X0, X0
+	VMOVLHPS     X0, X3, X1
+	VMOVHLPS     X3, X0, X0
+	VADDPS       X0, X1, X1
+	VMOVSD       8(CX), X0
+	VMOVHPS      24(CX), X0, X0
+	VADDPS       X0, X1, X1
+	VMOVLPS      X1, 8(CX)
+	VMOVHPS      X1, 24(CX)
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X0
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       X1, X5, X1
+	VEXTRACTF128 $0x01, Y6, X2
+	VADDPS       X2, X6, X2
+	VEXTRACTF128 $0x01, Y7, X3
+	VADDPS       X3, X7, X3
+	VUNPCKLPS    X1, X0, X4
+	VUNPCKHPS    X1, X0, X0
+	VADDPS       X0, X4, X4
+	VUNPCKLPS    X3, X2, X0
+	VUNPCKHPS    X3, X2, X1
+	VADDPS       X1, X0, X0
+	VMOVLHPS     X0, X4, X1
+	VMOVHLPS     X4, X0, X0
+	VADDPS       X0, X1, X1
+	VMOVSD       40(CX), X0
+	VMOVHPS      56(CX), X0, X0
+	VADDPS       X0, X1, X1
+	VMOVLPS      X1, 40(CX)
+	VMOVHPS      X1, 56(CX)
+	VEXTRACTF128 $0x01, Y8, X0
+	VADDPS       X0, X8, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VADDSS       8(AX), X0, X0
+	VMOVSS       X0, 8(AX)
+	VEXTRACTF128 $0x01, Y9, X0
+	VADDPS       X0, X9, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VADDSS       12(AX), X0, X0
+	VMOVSS       X0, 12(AX)
+	LEAQ         (DX)(R8*4), DX
+	LEAQ         (BX)(R8*4), BX
+	ADDQ         R8, SI
+	ADDQ         $0x00000010, AX
+	ADDQ         $0x40, CX
+	DECQ         DI
+	JNZ          loop271
+
+end272:
+	VZEROUPPER
+	RET
+
+// func HyperMap(pre *float32, post *float32, comb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·HyperMap(SB), NOSPLIT, $0-76
+	MOVQ         tmp+56(FP), AX
+	VBROADCASTSS eps+72(FP), Y0
+	MOVQ         z+24(FP), CX
+	MOVQ         base+40(FP), DX
+	MOVQ         scale+48(FP), BX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      96(CX), Y2
+	VMOVUPS      192(CX), Y3
+	VMOVUPS      288(CX), Y4
+	VMOVUPS      384(CX), Y5
+	VMOVUPS      480(CX), Y6
+	VMOVUPS      576(CX), Y7
+	VMOVUPS      672(CX), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VSHUFPS      $0x44, Y2, Y9, Y8
+	VSHUFPS      $0xee, Y2, Y9, Y2
+	VSHUFPS      $0x44, Y3, Y1, Y9
+	VSHUFPS      $0xee, Y3, Y1, Y1
+	VSHUFPS      $0x44, Y6, Y4, Y3
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VSHUFPS      $0x44, Y7, Y5, Y6
+	VSHUFPS      $0xee, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VMOVUPS      Y7, 768(AX)
+	VMOVUPS      Y8, 800(AX)
+	VMOVUPS      Y4, 832(AX)
+	VMOVUPS      Y9, 864(AX)
+	VMOVUPS      Y3, 896(AX)
+	VMOVUPS      Y2, 928(AX)
+	VMOVUPS      Y6, 960(AX)
+	VMOVUPS      Y1, 992(AX)
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      128(CX), Y2
+	VMOVUPS      224(CX), Y3
+	VMOVUPS      320(CX), Y4
+	VMOVUPS      416(CX), Y5
+	VMOVUPS      512(CX), Y6
+	VMOVUPS      608(CX), Y7
+	VMOVUPS      704(CX), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VSHUFPS      $0x44, Y2, Y9, Y8
+	VSHUFPS      $0xee, Y2, Y9, Y2
+	VSHUFPS      $0x44, Y3, Y1, Y9
+	VSHUFPS      $0xee, Y3, Y1, Y1
+	VSHUFPS      $0x44, Y6, Y4, Y3
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VSHUFPS      $0x44, Y7, Y5, Y6
+	VSHUFPS      $0xee, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VMOVUPS      Y7, 1024(AX)
+	VMOVUPS      Y8, 1056(AX)
+	VMOVUPS      Y4, 1088(AX)
+	VMOVUPS      Y9, 1120(AX)
+	VMOVUPS      Y3, 1152(AX)
+	VMOVUPS      Y2, 1184(AX)
+	VMOVUPS      Y6, 1216(AX)
+	VMOVUPS      Y1, 1248(AX)
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      160(CX), Y2
+	VMOVUPS      256(CX), Y3
+	VMOVUPS      352(CX), Y4
+	VMOVUPS      448(CX), Y5
+	VMOVUPS      544(CX), Y6
+	VMOVUPS      640(CX), Y7
+	VMOVUPS      736(CX), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VSHUFPS      $0x44, Y2, Y9, Y8
+	VSHUFPS      $0xee, Y2, Y9, Y2
+	VSHUFPS      $0x44, Y3, Y1, Y9
+	VSHUFPS      $0xee, Y3, Y1, Y1
+	VSHUFPS      $0x44, Y6, Y4, Y3
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VSHUFPS      $0x44, Y7, Y5, Y6
+	VSHUFPS      $0xee, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VMOVUPS      Y7, 1280(AX)
+	VMOVUPS      Y8, 1312(AX)
+	VMOVUPS      Y4, 1344(AX)
+	VMOVUPS      Y9, 1376(AX)
+	VMOVUPS      Y3, 1408(AX)
+	VMOVUPS      Y2, 1440(AX)
+	VMOVUPS      Y6, 1472(AX)
+	VMOVUPS      Y1, 1504(AX)
+	MOVQ         rho+32(FP), CX
+	VMOVUPS      (CX), Y1
+	VMULPS       768(AX), Y1, Y2
+	VMOVUPS      Y2, 768(AX)
+	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, (AX)
+	VMULPS       800(AX), Y1, Y2
+	VMOVUPS      Y2, 800(AX)
+	VBROADCASTSS 4(DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 32(AX)
+	VMULPS       832(AX), Y1, Y2
+	VMOVUPS      Y2, 832(AX)
+	VBROADCASTSS 8(DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 64(AX)
+	VMULPS       864(AX), Y1, Y2
+	VMOVUPS      Y2, 864(AX)
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 96(AX)
+	VMULPS       896(AX), Y1, Y2
+	VMOVUPS      Y2, 896(AX)
+	VBROADCASTSS 16(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 128(AX)
+	VMULPS       928(AX), Y1, Y2
+	VMOVUPS      Y2, 928(AX)
+	VBROADCASTSS 20(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 160(AX)
+	VMULPS       960(AX), Y1, Y2
+	VMOVUPS      Y2, 960(AX)
+	VBROADCASTSS 24(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 192(AX)
+	VMULPS       992(AX), Y1, Y2
+	VMOVUPS      Y2, 992(AX)
+	VBROADCASTSS 28(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 224(AX)
+	VMULPS       1024(AX), Y1, Y2
+	VMOVUPS      Y2, 1024(AX)
+	VBROADCASTSS 32(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 256(AX)
+	VMULPS       1056(AX), Y1, Y2
+	VMOVUPS      Y2, 1056(AX)
+	VBROADCASTSS 36(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 288(AX)
+	VMULPS       1088(AX), Y1, Y2
+	VMOVUPS      Y2, 1088(AX)
+	VBROADCASTSS 40(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 320(AX)
+	VMULPS       1120(AX), Y1, Y2
+	VMOVUPS      Y2, 1120(AX)
+	VBROADCASTSS 44(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 352(AX)
+	VMULPS       1152(AX), Y1, Y2
+	VMOVUPS      Y2, 1152(AX)
+	VBROADCASTSS 48(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 384(AX)
+	VMULPS       1184(AX), Y1, Y2
+	VMOVUPS      Y2, 1184(AX)
+	VBROADCASTSS 52(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 416(AX)
+	VMULPS       1216(AX), Y1, Y2
+	VMOVUPS      Y2, 1216(AX)
+	VBROADCASTSS 56(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 448(AX)
+	VMULPS       1248(AX), Y1, Y2
+	VMOVUPS      Y2, 1248(AX)
+	VBROADCASTSS 60(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 480(AX)
+	VMULPS       1280(AX), Y1, Y2
+	VMOVUPS      Y2, 1280(AX)
+	VBROADCASTSS 64(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 512(AX)
+	VMULPS       1312(AX), Y1, Y2
+	VMOVUPS      Y2, 1312(AX)
+	VBROADCASTSS 68(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 544(AX)
+	VMULPS       1344(AX), Y1, Y2
+	VMOVUPS      Y2, 1344(AX)
+	VBROADCASTSS 72(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 576(AX)
+	VMULPS       1376(AX), Y1, Y2
+	VMOVUPS      Y2, 1376(AX)
+	VBROADCASTSS 76(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 608(AX)
+	VMULPS       1408(AX), Y1, Y2
+	VMOVUPS      Y2, 1408(AX)
+	VBROADCASTSS 80(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 640(AX)
+	VMULPS       1440(AX), Y1, Y2
+	VMOVUPS      Y2, 1440(AX)
+	VBROADCASTSS 84(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 672(AX)
+	VMULPS       1472(AX), Y1, Y2
+	VMOVUPS      Y2, 1472(AX)
+	VBROADCASTSS 88(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 704(AX)
+	VMULPS       1504(AX), Y1, Y1
+	VMOVUPS      Y1, 1504(AX)
+	VBROADCASTSS 92(DX), Y2
+	VBROADCASTSS 8(BX), Y3
+	VFMADD231PS  Y3, Y1, Y2
+	VMOVUPS      Y2, 736(AX)
+	VMOVUPS      (AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 768(AX)
+	VMOVUPS      32(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 800(AX)
+	VMOVUPS      64(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 832(AX)
+	VMOVUPS      96(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 864(AX)
+	VMOVUPS      128(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      Y1, 896(AX)
+	VMOVUPS      160(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      Y1, 928(AX)
+	VMOVUPS      192(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      Y1, 960(AX)
+	VMOVUPS      224(AX), Y1
+	VXORPS       lanes80000000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y2
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       lanes4b400000<>+0(SB), Y2, Y2
+	VMOVAPS      Y1, Y3
+	VFNMADD231PS lanes3f317218<>+0(SB), Y2, Y3
+	VFNMADD231PS lanesb102e308<>+0(SB), Y2, Y3
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VFMADD213PS  Y3, Y5, Y4
+	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VCVTPS2DQ    Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VPADDD       Y2, Y4, Y4
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y2
+	VANDPS       Y2, Y4, Y4
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y4, Y1
+	VADDPS       lanes3f800000<>+0(SB), Y1, Y1
+	VMOVUPS      lanes3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y1
+	VADDPS       Y1, Y1, Y1
+	VMOVUPS      Y1, 992(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      256(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      288(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      320(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      352(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1536(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2048(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1568(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2080(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1600(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2112(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 1632(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2144(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      384(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      416(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      448(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      480(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1664(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2176(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1696(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2208(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1728(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2240(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 1760(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2272(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      512(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      544(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      576(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      608(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1792(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2304(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1824(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2336(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1856(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2368(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 1888(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2400(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      640(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      672(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      704(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      736(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1920(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2432(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1952(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2464(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1984(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2496(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 2016(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2528(AX)
+	LEAQ         2048(AX), CX
+	MOVQ         iters+64(FP), DX
+	LEAQ         (CX), BX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      128(CX), Y2
+	VMOVUPS      256(CX), Y3
+	VMOVUPS      384(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, (BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 128(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 256(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 384(BX)
+	VMOVUPS      Y5, 512(BX)
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      160(CX), Y2
+	VMOVUPS      288(CX), Y3
+	VMOVUPS      416(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 32(BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 160(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 288(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 416(BX)
+	VMOVUPS      Y5, 544(BX)
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      192(CX), Y2
+	VMOVUPS      320(CX), Y3
+	VMOVUPS      448(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 64(BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 192(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 320(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 448(BX)
+	VMOVUPS      Y5, 576(BX)
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      224(CX), Y2
+	VMOVUPS      352(CX), Y3
+	VMOVUPS      480(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 96(BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 224(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 352(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 480(BX)
+	VMOVUPS      Y5, 608(BX)
+	MOVQ         BX, CX
+
+again275:
+	DECQ    DX
+	JZ      done276
+	LEAQ    (CX), BX
+	VMOVUPS (CX), Y1
+	VMOVUPS 32(CX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS 96(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, (BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 32(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 64(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 96(BX)
+	VMOVUPS Y5, 512(BX)
+	VMOVUPS 128(CX), Y1
+	VMOVUPS 160(CX), Y2
+	VMOVUPS 192(CX), Y3
+	VMOVUPS 224(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 128(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 160(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 192(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 224(BX)
+	VMOVUPS Y5, 544(BX)
+	VMOVUPS 256(CX), Y1
+	VMOVUPS 288(CX), Y2
+	VMOVUPS 320(CX), Y3
+	VMOVUPS 352(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 256(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 288(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 320(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 352(BX)
+	VMOVUPS Y5, 576(BX)
+	VMOVUPS 384(CX), Y1
+	VMOVUPS 416(CX), Y2
+	VMOVUPS 448(CX), Y3
+	VMOVUPS 480(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 384(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 416(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 448(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 480(BX)
+	VMOVUPS Y5, 608(BX)
+	MOVQ    BX, CX
+	LEAQ    (CX), BX
+	VMOVUPS (CX), Y1
+	VMOVUPS 128(CX), Y2
+	VMOVUPS 256(CX), Y3
+	VMOVUPS 384(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, (BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 128(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 256(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 384(BX)
+	VMOVUPS Y5, 512(BX)
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 160(CX), Y2
+	VMOVUPS 288(CX), Y3
+	VMOVUPS 416(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 32(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 160(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 288(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 416(BX)
+	VMOVUPS Y5, 544(BX)
+	VMOVUPS 64(CX), Y1
+	VMOVUPS 192(CX), Y2
+	VMOVUPS 320(CX), Y3
+	VMOVUPS 448(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 64(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 192(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 320(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 448(BX)
+	VMOVUPS Y5, 576(BX)
+	VMOVUPS 96(CX), Y1
+	VMOVUPS 224(CX), Y2
+	VMOVUPS 352(CX), Y3
+	VMOVUPS 480(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 96(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 224(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 352(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 480(BX)
+	VMOVUPS Y5, 608(BX)
+	MOVQ    BX, CX
+	JMP     again275
+
+done276:
+	LEAQ         768(AX), AX
+	MOVQ         pre+0(FP), DX
+	MOVQ         post+8(FP), BX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      64(AX), Y2
+	VMOVUPS      96(AX), Y3
+	VMOVUPS      128(AX), Y4
+	VMOVUPS      160(AX), Y5
+	VMOVUPS      192(AX), Y6
+	VMOVUPS      224(AX), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VSHUFPS      $0x44, Y1, Y8, Y7
+	VSHUFPS      $0xee, Y1, Y8, Y1
+	VSHUFPS      $0x44, Y2, Y0, Y8
+	VSHUFPS      $0xee, Y2, Y0, Y0
+	VSHUFPS      $0x44, Y5, Y3, Y2
+	VSHUFPS      $0xee, Y5, Y3, Y3
+	VSHUFPS      $0x44, Y6, Y4, Y5
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      X6, (DX)
+	VEXTRACTF128 $0x01, Y6, (BX)
+	VMOVUPS      X7, 16(DX)
+	VEXTRACTF128 $0x01, Y7, 16(BX)
+	VMOVUPS      X3, 32(DX)
+	VEXTRACTF128 $0x01, Y3, 32(BX)
+	VMOVUPS      X8, 48(DX)
+	VEXTRACTF128 $0x01, Y8, 48(BX)
+	VMOVUPS      X2, 64(DX)
+	VEXTRACTF128 $0x01, Y2, 64(BX)
+	VMOVUPS      X1, 80(DX)
+	VEXTRACTF128 $0x01, Y1, 80(BX)
+	VMOVUPS      X5, 96(DX)
+	VEXTRACTF128 $0x01, Y5, 96(BX)
+	VMOVUPS      X0, 112(DX)
+	VEXTRACTF128 $0x01, Y0, 112(BX)
+	MOVQ         comb+16(FP), AX
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      64(CX), Y2
+	VMOVUPS      96(CX), Y3
+	VMOVUPS      128(CX), Y4
+	VMOVUPS      160(CX), Y5
+	VMOVUPS      192(CX), Y6
+	VMOVUPS      224(CX), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VSHUFPS      $0x44, Y1, Y8, Y7
+	VSHUFPS      $0xee, Y1, Y8, Y1
+	VSHUFPS      $0x44, Y2, Y0, Y8
+	VSHUFPS      $0xee, Y2, Y0, Y0
+	VSHUFPS      $0x44, Y5, Y3, Y2
+	VSHUFPS      $0xee, Y5, Y3, Y3
+	VSHUFPS      $0x44, Y6, Y4, Y5
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y3, 128(AX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y2, 256(AX)
+	VMOVUPS      Y1, 320(AX)
+	VMOVUPS      Y5, 384(AX)
+	VMOVUPS      Y0, 448(AX)
+	VMOVUPS      256(CX), Y0
+	VMOVUPS      288(CX), Y1
+	VMOVUPS      320(CX), Y2
+	VMOVUPS      352(CX), Y3
+	VMOVUPS      384(CX), Y4
+	VMOVUPS      416(CX), Y5
+	VMOVUPS      448(CX), Y6
+	VMOVUPS      480(CX), Y7
+	VUNPCKLPS    Y1, Y0, Y8
+	VUNPCKHPS    Y1, Y0, Y0
+	VUNPCKLPS    Y3, Y2, Y1
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VSHUFPS      $0x44, Y1, Y8, Y7
+	VSHUFPS      $0xee, Y1, Y8, Y1
+	VSHUFPS      $0x44, Y2, Y0, Y8
+	VSHUFPS      $0xee, Y2, Y0, Y0
+	VSHUFPS      $0x44, Y5, Y3, Y2
+	VSHUFPS      $0xee, Y5, Y3, Y3
+	VSHUFPS      $0x44, Y6, Y4, Y5
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VPERM2F128   $0x20, Y2, Y7, Y6
+	VPERM2F128   $0x31, Y2, Y7, Y2
+	VPERM2F128   $0x20, Y3, Y1, Y7
+	VPERM2F128   $0x31, Y3, Y1, Y1
+	VPERM2F128   $0x20, Y5, Y8, Y3
+	VPERM2F128   $0x31, Y5, Y8, Y5
+	VPERM2F128   $0x20, Y4, Y0, Y8
+	VPERM2F128   $0x31, Y4, Y0, Y0
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      Y7, 96(AX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y8, 224(AX)
+	VMOVUPS      Y2, 288(AX)
+	VMOVUPS      Y1, 352(AX)
+	VMOVUPS      Y5, 416(AX)
+	VMOVUPS      Y0, 480(AX)
+	VZEROUPPER
+	RET
+
+// func HyperMapGrad(ga *float32, u *float32, dz *float32, drho *float32, dpre *float32, dpost *float32, dcomb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·HyperMapGrad(SB), NOSPLIT, $0-108
+	MOVQ         tmp+88(FP), AX
+	VBROADCASTSS eps+104(FP), Y0
+	MOVQ         z+56(FP), CX
+	MOVQ         base+72(FP), DX
+	MOVQ         scale+80(FP), BX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      96(CX), Y2
+	VMOVUPS      192(CX), Y3
+	VMOVUPS      288(CX), Y4
+	VMOVUPS      384(CX), Y5
+	VMOVUPS      480(CX), Y6
+	VMOVUPS      576(CX), Y7
+	VMOVUPS      672(CX), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VSHUFPS      $0x44, Y2, Y9, Y8
+	VSHUFPS      $0xee, Y2, Y9, Y2
+	VSHUFPS      $0x44, Y3, Y1, Y9
+	VSHUFPS      $0xee, Y3, Y1, Y1
+	VSHUFPS      $0x44, Y6, Y4, Y3
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VSHUFPS      $0x44, Y7, Y5, Y6
+	VSHUFPS      $0xee, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VMOVUPS      Y7, 768(AX)
+	VMOVUPS      Y8, 800(AX)
+	VMOVUPS      Y4, 832(AX)
+	VMOVUPS      Y9, 864(AX)
+	VMOVUPS      Y3, 896(AX)
+	VMOVUPS      Y2, 928(AX)
+	VMOVUPS      Y6, 960(AX)
+	VMOVUPS      Y1, 992(AX)
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      128(CX), Y2
+	VMOVUPS      224(CX), Y3
+	VMOVUPS      320(CX), Y4
+	VMOVUPS      416(CX), Y5
+	VMOVUPS      512(CX), Y6
+	VMOVUPS      608(CX), Y7
+	VMOVUPS      704(CX), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VSHUFPS      $0x44, Y2, Y9, Y8
+	VSHUFPS      $0xee, Y2, Y9, Y2
+	VSHUFPS      $0x44, Y3, Y1, Y9
+	VSHUFPS      $0xee, Y3, Y1, Y1
+	VSHUFPS      $0x44, Y6, Y4, Y3
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VSHUFPS      $0x44, Y7, Y5, Y6
+	VSHUFPS      $0xee, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VMOVUPS      Y7, 1024(AX)
+	VMOVUPS      Y8, 1056(AX)
+	VMOVUPS      Y4, 1088(AX)
+	VMOVUPS      Y9, 1120(AX)
+	VMOVUPS      Y3, 1152(AX)
+	VMOVUPS      Y2, 1184(AX)
+	VMOVUPS      Y6, 1216(AX)
+	VMOVUPS      Y1, 1248(AX)
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      160(CX), Y2
+	VMOVUPS      256(CX), Y3
+	VMOVUPS      352(CX), Y4
+	VMOVUPS      448(CX), Y5
+	VMOVUPS      544(CX), Y6
+	VMOVUPS      640(CX), Y7
+	VMOVUPS      736(CX), Y8
+	VUNPCKLPS    Y2, Y1, Y9
+	VUNPCKHPS    Y2, Y1, Y1
+	VUNPCKLPS    Y4, Y3, Y2
+	VUNPCKHPS    Y4, Y3, Y3
+	VUNPCKLPS    Y6, Y5, Y4
+	VUNPCKHPS    Y6, Y5, Y5
+	VUNPCKLPS    Y8, Y7, Y6
+	VUNPCKHPS    Y8, Y7, Y7
+	VSHUFPS      $0x44, Y2, Y9, Y8
+	VSHUFPS      $0xee, Y2, Y9, Y2
+	VSHUFPS      $0x44, Y3, Y1, Y9
+	VSHUFPS      $0xee, Y3, Y1, Y1
+	VSHUFPS      $0x44, Y6, Y4, Y3
+	VSHUFPS      $0xee, Y6, Y4, Y4
+	VSHUFPS      $0x44, Y7, Y5, Y6
+	VSHUFPS      $0xee, Y7, Y5, Y5
+	VPERM2F128   $0x20, Y3, Y8, Y7
+	VPERM2F128   $0x31, Y3, Y8, Y3
+	VPERM2F128   $0x20, Y4, Y2, Y8
+	VPERM2F128   $0x31, Y4, Y2, Y2
+	VPERM2F128   $0x20, Y6, Y9, Y4
+	VPERM2F128   $0x31, Y6, Y9, Y6
+	VPERM2F128   $0x20, Y5, Y1, Y9
+	VPERM2F128   $0x31, Y5, Y1, Y1
+	VMOVUPS      Y7, 1280(AX)
+	VMOVUPS      Y8, 1312(AX)
+	VMOVUPS      Y4, 1344(AX)
+	VMOVUPS      Y9, 1376(AX)
+	VMOVUPS      Y3, 1408(AX)
+	VMOVUPS      Y2, 1440(AX)
+	VMOVUPS      Y6, 1472(AX)
+	VMOVUPS      Y1, 1504(AX)
+	MOVQ         rho+64(FP), CX
+	VMOVUPS      (CX), Y1
+	VMULPS       768(AX), Y1, Y2
+	VMOVUPS      Y2, 768(AX)
+	VBROADCASTSS (DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, (AX)
+	VMULPS       800(AX), Y1, Y2
+	VMOVUPS      Y2, 800(AX)
+	VBROADCASTSS 4(DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 32(AX)
+	VMULPS       832(AX), Y1, Y2
+	VMOVUPS      Y2, 832(AX)
+	VBROADCASTSS 8(DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 64(AX)
+	VMULPS       864(AX), Y1, Y2
+	VMOVUPS      Y2, 864(AX)
+	VBROADCASTSS 12(DX), Y3
+	VBROADCASTSS (BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 96(AX)
+	VMULPS       896(AX), Y1, Y2
+	VMOVUPS      Y2, 896(AX)
+	VBROADCASTSS 16(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 128(AX)
+	VMULPS       928(AX), Y1, Y2
+	VMOVUPS      Y2, 928(AX)
+	VBROADCASTSS 20(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 160(AX)
+	VMULPS       960(AX), Y1, Y2
+	VMOVUPS      Y2, 960(AX)
+	VBROADCASTSS 24(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 192(AX)
+	VMULPS       992(AX), Y1, Y2
+	VMOVUPS      Y2, 992(AX)
+	VBROADCASTSS 28(DX), Y3
+	VBROADCASTSS 4(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 224(AX)
+	VMULPS       1024(AX), Y1, Y2
+	VMOVUPS      Y2, 1024(AX)
+	VBROADCASTSS 32(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 256(AX)
+	VMULPS       1056(AX), Y1, Y2
+	VMOVUPS      Y2, 1056(AX)
+	VBROADCASTSS 36(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 288(AX)
+	VMULPS       1088(AX), Y1, Y2
+	VMOVUPS      Y2, 1088(AX)
+	VBROADCASTSS 40(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 320(AX)
+	VMULPS       1120(AX), Y1, Y2
+	VMOVUPS      Y2, 1120(AX)
+	VBROADCASTSS 44(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 352(AX)
+	VMULPS       1152(AX), Y1, Y2
+	VMOVUPS      Y2, 1152(AX)
+	VBROADCASTSS 48(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 384(AX)
+	VMULPS       1184(AX), Y1, Y2
+	VMOVUPS      Y2, 1184(AX)
+	VBROADCASTSS 52(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 416(AX)
+	VMULPS       1216(AX), Y1, Y2
+	VMOVUPS      Y2, 1216(AX)
+	VBROADCASTSS 56(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 448(AX)
+	VMULPS       1248(AX), Y1, Y2
+	VMOVUPS      Y2, 1248(AX)
+	VBROADCASTSS 60(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 480(AX)
+	VMULPS       1280(AX), Y1, Y2
+	VMOVUPS      Y2, 1280(AX)
+	VBROADCASTSS 64(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 512(AX)
+	VMULPS       1312(AX), Y1, Y2
+	VMOVUPS      Y2, 1312(AX)
+	VBROADCASTSS 68(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 544(AX)
+	VMULPS       1344(AX), Y1, Y2
+	VMOVUPS      Y2, 1344(AX)
+	VBROADCASTSS 72(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 576(AX)
+	VMULPS       1376(AX), Y1, Y2
+	VMOVUPS      Y2, 1376(AX)
+	VBROADCASTSS 76(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 608(AX)
+	VMULPS       1408(AX), Y1, Y2
+	VMOVUPS      Y2, 1408(AX)
+	VBROADCASTSS 80(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 640(AX)
+	VMULPS       1440(AX), Y1, Y2
+	VMOVUPS      Y2, 1440(AX)
+	VBROADCASTSS 84(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 672(AX)
+	VMULPS       1472(AX), Y1, Y2
+	VMOVUPS      Y2, 1472(AX)
+	VBROADCASTSS 88(DX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VFMADD231PS  Y4, Y2, Y3
+	VMOVUPS      Y3, 704(AX)
+	VMULPS       1504(AX), Y1, Y1
+	VMOVUPS      Y1, 1504(AX)
+	VBROADCASTSS 92(DX), Y2
+	VBROADCASTSS 8(BX), Y3
+	VFMADD231PS  Y3, Y1, Y2
+	VMOVUPS      Y2, 736(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      256(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      288(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      320(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      352(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1536(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2048(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1568(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2080(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1600(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2112(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 1632(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2144(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      384(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      416(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      448(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      480(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1664(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2176(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1696(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2208(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1728(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2240(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 1760(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2272(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      512(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      544(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      576(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      608(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1792(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2304(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1824(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2336(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1856(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2368(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 1888(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2400(AX)
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	VMOVUPS      640(AX), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      672(AX), Y3
+	VMAXPS       Y1, Y3, Y1
+	VMOVUPS      704(AX), Y4
+	VMAXPS       Y1, Y4, Y1
+	VMOVUPS      736(AX), Y5
+	VMAXPS       Y1, Y5, Y1
+	VXORPS       Y6, Y6, Y6
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y2, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y2, Y2
+	VBLENDVPS    Y2, lanes7f800000<>+0(SB), Y9, Y2
+	VADDPS       Y2, Y6, Y6
+	VSUBPS       Y1, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y3, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y9, Y3
+	VADDPS       Y3, Y6, Y6
+	VSUBPS       Y1, Y4, Y4
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y4, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, lanes7f800000<>+0(SB), Y9, Y4
+	VADDPS       Y4, Y6, Y6
+	VSUBPS       Y1, Y5, Y1
+	VMOVUPS      lanes4b400000<>+0(SB), Y5
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y1, Y5
+	VSUBPS       lanes4b400000<>+0(SB), Y5, Y5
+	VMOVAPS      Y1, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y5, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y5, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y5, Y5
+	VPSLLD       $0x17, Y5, Y5
+	VPADDD       Y5, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y1, Y5
+	VANDPS       Y5, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y1, Y1
+	VBLENDVPS    Y1, lanes7f800000<>+0(SB), Y8, Y1
+	VADDPS       Y1, Y6, Y6
+	VMOVUPS      lanes3f800000<>+0(SB), Y5
+	VDIVPS       Y6, Y5, Y5
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      Y2, 1920(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2432(AX)
+	VMULPS       Y5, Y3, Y2
+	VMOVUPS      Y2, 1952(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2464(AX)
+	VMULPS       Y5, Y4, Y2
+	VMOVUPS      Y2, 1984(AX)
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, 2496(AX)
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 2016(AX)
+	VADDPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 2528(AX)
+	MOVQ         iters+96(FP), DX
+	LEAQ         2048(AX), CX
+	LEAQ         640(CX), BX
+	VMOVUPS      (CX), Y1
+	VMOVUPS      128(CX), Y2
+	VMOVUPS      256(CX), Y3
+	VMOVUPS      384(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, (BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 128(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 256(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 384(BX)
+	VMOVUPS      Y5, 512(BX)
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      160(CX), Y2
+	VMOVUPS      288(CX), Y3
+	VMOVUPS      416(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 32(BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 160(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 288(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 416(BX)
+	VMOVUPS      Y5, 544(BX)
+	VMOVUPS      64(CX), Y1
+	VMOVUPS      192(CX), Y2
+	VMOVUPS      320(CX), Y3
+	VMOVUPS      448(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 64(BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 192(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 320(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 448(BX)
+	VMOVUPS      Y5, 576(BX)
+	VMOVUPS      96(CX), Y1
+	VMOVUPS      224(CX), Y2
+	VMOVUPS      352(CX), Y3
+	VMOVUPS      480(CX), Y4
+	VADDPS       Y2, Y1, Y5
+	VADDPS       Y3, Y5, Y5
+	VADDPS       Y4, Y5, Y5
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      lanes3f800000<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VMULPS       Y5, Y1, Y1
+	VMOVUPS      Y1, 96(BX)
+	VMULPS       Y5, Y2, Y1
+	VMOVUPS      Y1, 224(BX)
+	VMULPS       Y5, Y3, Y1
+	VMOVUPS      Y1, 352(BX)
+	VMULPS       Y5, Y4, Y1
+	VMOVUPS      Y1, 480(BX)
+	VMOVUPS      Y5, 608(BX)
+	MOVQ         BX, CX
+
+again277:
+	DECQ    DX
+	JZ      done278
+	LEAQ    640(CX), BX
+	VMOVUPS (CX), Y1
+	VMOVUPS 32(CX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS 96(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, (BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 32(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 64(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 96(BX)
+	VMOVUPS Y5, 512(BX)
+	VMOVUPS 128(CX), Y1
+	VMOVUPS 160(CX), Y2
+	VMOVUPS 192(CX), Y3
+	VMOVUPS 224(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 128(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 160(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 192(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 224(BX)
+	VMOVUPS Y5, 544(BX)
+	VMOVUPS 256(CX), Y1
+	VMOVUPS 288(CX), Y2
+	VMOVUPS 320(CX), Y3
+	VMOVUPS 352(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 256(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 288(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 320(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 352(BX)
+	VMOVUPS Y5, 576(BX)
+	VMOVUPS 384(CX), Y1
+	VMOVUPS 416(CX), Y2
+	VMOVUPS 448(CX), Y3
+	VMOVUPS 480(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 384(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 416(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 448(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 480(BX)
+	VMOVUPS Y5, 608(BX)
+	MOVQ    BX, CX
+	LEAQ    640(CX), BX
+	VMOVUPS (CX), Y1
+	VMOVUPS 128(CX), Y2
+	VMOVUPS 256(CX), Y3
+	VMOVUPS 384(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, (BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 128(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 256(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 384(BX)
+	VMOVUPS Y5, 512(BX)
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 160(CX), Y2
+	VMOVUPS 288(CX), Y3
+	VMOVUPS 416(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 32(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 160(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 288(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 416(BX)
+	VMOVUPS Y5, 544(BX)
+	VMOVUPS 64(CX), Y1
+	VMOVUPS 192(CX), Y2
+	VMOVUPS 320(CX), Y3
+	VMOVUPS 448(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 64(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 192(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 320(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 448(BX)
+	VMOVUPS Y5, 576(BX)
+	VMOVUPS 96(CX), Y1
+	VMOVUPS 224(CX), Y2
+	VMOVUPS 352(CX), Y3
+	VMOVUPS 480(CX), Y4
+	VADDPS  Y2, Y1, Y5
+	VADDPS  Y3, Y5, Y5
+	VADDPS  Y4, Y5, Y5
+	VADDPS  Y0, Y5, Y5
+	VMOVUPS lanes3f800000<>+0(SB), Y6
+	VDIVPS  Y5, Y6, Y5
+	VMULPS  Y5, Y1, Y1
+	VMOVUPS Y1, 96(BX)
+	VMULPS  Y5, Y2, Y1
+	VMOVUPS Y1, 224(BX)
+	VMULPS  Y5, Y3, Y1
+	VMOVUPS Y1, 352(BX)
+	VMULPS  Y5, Y4, Y1
+	VMOVUPS Y1, 480(BX)
+	VMOVUPS Y5, 608(BX)
+	MOVQ    BX, CX
+	JMP     again277
+
+done278:
+	LEAQ       256(AX), DX
+	MOVQ       dcomb+48(FP), BX
+	VMOVUPS    (BX), Y0
+	VMOVUPS    64(BX), Y1
+	VMOVUPS    128(BX), Y2
+	VMOVUPS    192(BX), Y3
+	VMOVUPS    256(BX), Y4
+	VMOVUPS    320(BX), Y5
+	VMOVUPS    384(BX), Y6
+	VMOVUPS    448(BX), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VSHUFPS    $0x44, Y1, Y8, Y7
+	VSHUFPS    $0xee, Y1, Y8, Y1
+	VSHUFPS    $0x44, Y2, Y0, Y8
+	VSHUFPS    $0xee, Y2, Y0, Y0
+	VSHUFPS    $0x44, Y5, Y3, Y2
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y6, Y4, Y5
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (DX)
+	VMOVUPS    Y7, 32(DX)
+	VMOVUPS    Y3, 64(DX)
+	VMOVUPS    Y8, 96(DX)
+	VMOVUPS    Y2, 128(DX)
+	VMOVUPS    Y1, 160(DX)
+	VMOVUPS    Y5, 192(DX)
+	VMOVUPS    Y0, 224(DX)
+	VMOVUPS    32(BX), Y0
+	VMOVUPS    96(BX), Y1
+	VMOVUPS    160(BX), Y2
+	VMOVUPS    224(BX), Y3
+	VMOVUPS    288(BX), Y4
+	VMOVUPS    352(BX), Y5
+	VMOVUPS    416(BX), Y6
+	VMOVUPS    480(BX), Y7
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VSHUFPS    $0x44, Y1, Y8, Y7
+	VSHUFPS    $0xee, Y1, Y8, Y1
+	VSHUFPS    $0x44, Y2, Y0, Y8
+	VSHUFPS    $0xee, Y2, Y0, Y0
+	VSHUFPS    $0x44, Y5, Y3, Y2
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y6, Y4, Y5
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, 256(DX)
+	VMOVUPS    Y7, 288(DX)
+	VMOVUPS    Y3, 320(DX)
+	VMOVUPS    Y8, 352(DX)
+	VMOVUPS    Y2, 384(DX)
+	VMOVUPS    Y1, 416(DX)
+	VMOVUPS    Y5, 448(DX)
+	VMOVUPS    Y0, 480(DX)
+	MOVQ       iters+96(FP), BX
+
+again279:
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     (DX), Y1
+	VFMADD231PS (CX), Y1, Y0
+	VMOVUPS     128(DX), Y2
+	VFMADD231PS 128(CX), Y2, Y0
+	VMOVUPS     256(DX), Y3
+	VFMADD231PS 256(CX), Y3, Y0
+	VMOVUPS     384(DX), Y4
+	VFMADD231PS 384(CX), Y4, Y0
+	VMOVUPS     512(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, (DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 128(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 256(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 384(DX)
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     32(DX), Y1
+	VFMADD231PS 32(CX), Y1, Y0
+	VMOVUPS     160(DX), Y2
+	VFMADD231PS 160(CX), Y2, Y0
+	VMOVUPS     288(DX), Y3
+	VFMADD231PS 288(CX), Y3, Y0
+	VMOVUPS     416(DX), Y4
+	VFMADD231PS 416(CX), Y4, Y0
+	VMOVUPS     544(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 32(DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 160(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 288(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 416(DX)
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     64(DX), Y1
+	VFMADD231PS 64(CX), Y1, Y0
+	VMOVUPS     192(DX), Y2
+	VFMADD231PS 192(CX), Y2, Y0
+	VMOVUPS     320(DX), Y3
+	VFMADD231PS 320(CX), Y3, Y0
+	VMOVUPS     448(DX), Y4
+	VFMADD231PS 448(CX), Y4, Y0
+	VMOVUPS     576(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 64(DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 192(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 320(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 448(DX)
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     96(DX), Y1
+	VFMADD231PS 96(CX), Y1, Y0
+	VMOVUPS     224(DX), Y2
+	VFMADD231PS 224(CX), Y2, Y0
+	VMOVUPS     352(DX), Y3
+	VFMADD231PS 352(CX), Y3, Y0
+	VMOVUPS     480(DX), Y4
+	VFMADD231PS 480(CX), Y4, Y0
+	VMOVUPS     608(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 96(DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 224(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 352(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 480(DX)
+	SUBQ        $0x00000280, CX
+	DECQ        BX
+	JZ          done280
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     (DX), Y1
+	VFMADD231PS (CX), Y1, Y0
+	VMOVUPS     32(DX), Y2
+	VFMADD231PS 32(CX), Y2, Y0
+	VMOVUPS     64(DX), Y3
+	VFMADD231PS 64(CX), Y3, Y0
+	VMOVUPS     96(DX), Y4
+	VFMADD231PS 96(CX), Y4, Y0
+	VMOVUPS     512(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, (DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 32(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 64(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 96(DX)
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     128(DX), Y1
+	VFMADD231PS 128(CX), Y1, Y0
+	VMOVUPS     160(DX), Y2
+	VFMADD231PS 160(CX), Y2, Y0
+	VMOVUPS     192(DX), Y3
+	VFMADD231PS 192(CX), Y3, Y0
+	VMOVUPS     224(DX), Y4
+	VFMADD231PS 224(CX), Y4, Y0
+	VMOVUPS     544(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 128(DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 160(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 192(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 224(DX)
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     256(DX), Y1
+	VFMADD231PS 256(CX), Y1, Y0
+	VMOVUPS     288(DX), Y2
+	VFMADD231PS 288(CX), Y2, Y0
+	VMOVUPS     320(DX), Y3
+	VFMADD231PS 320(CX), Y3, Y0
+	VMOVUPS     352(DX), Y4
+	VFMADD231PS 352(CX), Y4, Y0
+	VMOVUPS     576(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 256(DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 288(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 320(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 352(DX)
+	VXORPS      Y0, Y0, Y0
+	VMOVUPS     384(DX), Y1
+	VFMADD231PS 384(CX), Y1, Y0
+	VMOVUPS     416(DX), Y2
+	VFMADD231PS 416(CX), Y2, Y0
+	VMOVUPS     448(DX), Y3
+	VFMADD231PS 448(CX), Y3, Y0
+	VMOVUPS     480(DX), Y4
+	VFMADD231PS 480(CX), Y4, Y0
+	VMOVUPS     608(CX), Y5
+	VSUBPS      Y0, Y1, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 384(DX)
+	VSUBPS      Y0, Y2, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 416(DX)
+	VSUBPS      Y0, Y3, Y1
+	VMULPS      Y5, Y1, Y1
+	VMOVUPS     Y1, 448(DX)
+	VSUBPS      Y0, Y4, Y0
+	VMULPS      Y5, Y0, Y0
+	VMOVUPS     Y0, 480(DX)
+	SUBQ        $0x00000280, CX
+	JMP         again279
+
+done280:
+	VXORPS         Y0, Y0, Y0
+	VMOVUPS        (DX), Y1
+	VMOVUPS        1536(AX), Y2
+	VFMADD231PS    Y2, Y1, Y0
+	VMOVUPS        32(DX), Y3
+	VMOVUPS        1568(AX), Y4
+	VFMADD231PS    Y4, Y3, Y0
+	VMOVUPS        64(DX), Y5
+	VMOVUPS        1600(AX), Y6
+	VFMADD231PS    Y6, Y5, Y0
+	VMOVUPS        96(DX), Y7
+	VMOVUPS        1632(AX), Y8
+	VFMADD231PS    Y8, Y7, Y0
+	VSUBPS         Y0, Y1, Y1
+	VMULPS         Y1, Y2, Y1
+	VMOVUPS        Y1, (DX)
+	VSUBPS         Y0, Y3, Y1
+	VMULPS         Y1, Y4, Y1
+	VMOVUPS        Y1, 32(DX)
+	VSUBPS         Y0, Y5, Y1
+	VMULPS         Y1, Y6, Y1
+	VMOVUPS        Y1, 64(DX)
+	VSUBPS         Y0, Y7, Y0
+	VMULPS         Y0, Y8, Y0
+	VMOVUPS        Y0, 96(DX)
+	VXORPS         Y0, Y0, Y0
+	VMOVUPS        128(DX), Y1
+	VMOVUPS        1664(AX), Y2
+	VFMADD231PS    Y2, Y1, Y0
+	VMOVUPS        160(DX), Y3
+	VMOVUPS        1696(AX), Y4
+	VFMADD231PS    Y4, Y3, Y0
+	VMOVUPS        192(DX), Y5
+	VMOVUPS        1728(AX), Y6
+	VFMADD231PS    Y6, Y5, Y0
+	VMOVUPS        224(DX), Y7
+	VMOVUPS        1760(AX), Y8
+	VFMADD231PS    Y8, Y7, Y0
+	VSUBPS         Y0, Y1, Y1
+	VMULPS         Y1, Y2, Y1
+	VMOVUPS        Y1, 128(DX)
+	VSUBPS         Y0, Y3, Y1
+	VMULPS         Y1, Y4, Y1
+	VMOVUPS        Y1, 160(DX)
+	VSUBPS         Y0, Y5, Y1
+	VMULPS         Y1, Y6, Y1
+	VMOVUPS        Y1, 192(DX)
+	VSUBPS         Y0, Y7, Y0
+	VMULPS         Y0, Y8, Y0
+	VMOVUPS        Y0, 224(DX)
+	VXORPS         Y0, Y0, Y0
+	VMOVUPS        256(DX), Y1
+	VMOVUPS        1792(AX), Y2
+	VFMADD231PS    Y2, Y1, Y0
+	VMOVUPS        288(DX), Y3
+	VMOVUPS        1824(AX), Y4
+	VFMADD231PS    Y4, Y3, Y0
+	VMOVUPS        320(DX), Y5
+	VMOVUPS        1856(AX), Y6
+	VFMADD231PS    Y6, Y5, Y0
+	VMOVUPS        352(DX), Y7
+	VMOVUPS        1888(AX), Y8
+	VFMADD231PS    Y8, Y7, Y0
+	VSUBPS         Y0, Y1, Y1
+	VMULPS         Y1, Y2, Y1
+	VMOVUPS        Y1, 256(DX)
+	VSUBPS         Y0, Y3, Y1
+	VMULPS         Y1, Y4, Y1
+	VMOVUPS        Y1, 288(DX)
+	VSUBPS         Y0, Y5, Y1
+	VMULPS         Y1, Y6, Y1
+	VMOVUPS        Y1, 320(DX)
+	VSUBPS         Y0, Y7, Y0
+	VMULPS         Y0, Y8, Y0
+	VMOVUPS        Y0, 352(DX)
+	VXORPS         Y0, Y0, Y0
+	VMOVUPS        384(DX), Y1
+	VMOVUPS        1920(AX), Y2
+	VFMADD231PS    Y2, Y1, Y0
+	VMOVUPS        416(DX), Y3
+	VMOVUPS        1952(AX), Y4
+	VFMADD231PS    Y4, Y3, Y0
+	VMOVUPS        448(DX), Y5
+	VMOVUPS        1984(AX), Y6
+	VFMADD231PS    Y6, Y5, Y0
+	VMOVUPS        480(DX), Y7
+	VMOVUPS        2016(AX), Y8
+	VFMADD231PS    Y8, Y7, Y0
+	VSUBPS         Y0, Y1, Y1
+	VMULPS         Y1, Y2, Y1
+	VMOVUPS        Y1, 384(DX)
+	VSUBPS         Y0, Y3, Y1
+	VMULPS         Y1, Y4, Y1
+	VMOVUPS        Y1, 416(DX)
+	VSUBPS         Y0, Y5, Y1
+	VMULPS         Y1, Y6, Y1
+	VMOVUPS        Y1, 448(DX)
+	VSUBPS         Y0, Y7, Y0
+	VMULPS         Y0, Y8, Y0
+	VMOVUPS        Y0, 480(DX)
+	MOVQ           dpre+32(FP), CX
+	MOVQ           dpost+40(FP), DX
+	VBROADCASTF128 (CX), Y0
+	VINSERTF128    $0x01, (DX), Y0, Y0
+	VBROADCASTF128 16(CX), Y1
+	VINSERTF128    $0x01, 16(DX), Y1, Y1
+	VBROADCASTF128 32(CX), Y2
+	VINSERTF128    $0x01, 32(DX), Y2, Y2
+	VBROADCASTF128 48(CX), Y3
+	VINSERTF128    $0x01, 48(DX), Y3, Y3
+	VBROADCASTF128 64(CX), Y4
+	VINSERTF128    $0x01, 64(DX), Y4, Y4
+	VBROADCASTF128 80(CX), Y5
+	VINSERTF128    $0x01, 80(DX), Y5, Y5
+	VBROADCASTF128 96(CX), Y6
+	VINSERTF128    $0x01, 96(DX), Y6, Y6
+	VBROADCASTF128 112(CX), Y7
+	VINSERTF128    $0x01, 112(DX), Y7, Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 1536(AX)
+	VMOVUPS        Y7, 1568(AX)
+	VMOVUPS        Y3, 1600(AX)
+	VMOVUPS        Y8, 1632(AX)
+	VMOVUPS        Y2, 1664(AX)
+	VMOVUPS        Y1, 1696(AX)
+	VMOVUPS        Y5, 1728(AX)
+	VMOVUPS        Y0, 1760(AX)
+	VMOVUPS        (AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1536(AX), Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        32(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1568(AX), Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 32(AX)
+	VMOVUPS        64(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1600(AX), Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 64(AX)
+	VMOVUPS        96(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1632(AX), Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 96(AX)
+	VMOVUPS        128(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1664(AX), Y1
+	VADDPS         Y1, Y1, Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 128(AX)
+	VMOVUPS        160(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1696(AX), Y1
+	VADDPS         Y1, Y1, Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 160(AX)
+	VMOVUPS        192(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1728(AX), Y1
+	VADDPS         Y1, Y1, Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 192(AX)
+	VMOVUPS        224(AX), Y0
+	VXORPS         lanes80000000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes4b400000<>+0(SB), Y1
+	VFMADD231PS    lanes3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS         lanes4b400000<>+0(SB), Y1, Y1
+	VMOVAPS        Y0, Y2
+	VFNMADD231PS   lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS   lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS        lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS    lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS    lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS         Y2, Y2, Y4
+	VFMADD213PS    Y2, Y4, Y3
+	VADDPS         lanes3f800000<>+0(SB), Y3, Y3
+	VCVTPS2DQ      Y1, Y1
+	VPSLLD         $0x17, Y1, Y1
+	VPADDD         Y1, Y3, Y3
+	VCMPPS         $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
+	VANDPS         Y1, Y3, Y3
+	VCMPPS         $0x1e, lanes42b17217<>+0(SB), Y0, Y0
+	VBLENDVPS      Y0, lanes7f800000<>+0(SB), Y3, Y0
+	VADDPS         lanes3f800000<>+0(SB), Y0, Y0
+	VMOVUPS        lanes3f800000<>+0(SB), Y1
+	VDIVPS         Y0, Y1, Y0
+	VMOVUPS        1760(AX), Y1
+	VADDPS         Y1, Y1, Y1
+	VMOVUPS        lanes3f800000<>+0(SB), Y2
+	VSUBPS         Y0, Y2, Y2
+	VMULPS         Y0, Y2, Y0
+	VMULPS         Y0, Y1, Y0
+	VMOVUPS        Y0, 224(AX)
+	MOVQ           ga+0(FP), CX
+	VMOVUPS        (AX), Y0
+	VMOVUPS        32(AX), Y1
+	VMOVUPS        64(AX), Y2
+	VMOVUPS        96(AX), Y3
+	VMOVUPS        128(AX), Y4
+	VMOVUPS        160(AX), Y5
+	VMOVUPS        192(AX), Y6
+	VMOVUPS        224(AX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, (CX)
+	VMOVUPS        Y7, 96(CX)
+	VMOVUPS        Y3, 192(CX)
+	VMOVUPS        Y8, 288(CX)
+	VMOVUPS        Y2, 384(CX)
+	VMOVUPS        Y1, 480(CX)
+	VMOVUPS        Y5, 576(CX)
+	VMOVUPS        Y0, 672(CX)
+	VMOVUPS        256(AX), Y0
+	VMOVUPS        288(AX), Y1
+	VMOVUPS        320(AX), Y2
+	VMOVUPS        352(AX), Y3
+	VMOVUPS        384(AX), Y4
+	VMOVUPS        416(AX), Y5
+	VMOVUPS        448(AX), Y6
+	VMOVUPS        480(AX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 32(CX)
+	VMOVUPS        Y7, 128(CX)
+	VMOVUPS        Y3, 224(CX)
+	VMOVUPS        Y8, 320(CX)
+	VMOVUPS        Y2, 416(CX)
+	VMOVUPS        Y1, 512(CX)
+	VMOVUPS        Y5, 608(CX)
+	VMOVUPS        Y0, 704(CX)
+	VMOVUPS        512(AX), Y0
+	VMOVUPS        544(AX), Y1
+	VMOVUPS        576(AX), Y2
+	VMOVUPS        608(AX), Y3
+	VMOVUPS        640(AX), Y4
+	VMOVUPS        672(AX), Y5
+	VMOVUPS        704(AX), Y6
+	VMOVUPS        736(AX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 64(CX)
+	VMOVUPS        Y7, 160(CX)
+	VMOVUPS        Y3, 256(CX)
+	VMOVUPS        Y8, 352(CX)
+	VMOVUPS        Y2, 448(CX)
+	VMOVUPS        Y1, 544(CX)
+	VMOVUPS        Y5, 640(CX)
+	VMOVUPS        Y0, 736(CX)
+	MOVQ           u+8(FP), CX
+	VMOVUPS        768(AX), Y0
+	VMOVUPS        800(AX), Y1
+	VMOVUPS        832(AX), Y2
+	VMOVUPS        864(AX), Y3
+	VMOVUPS        896(AX), Y4
+	VMOVUPS        928(AX), Y5
+	VMOVUPS        960(AX), Y6
+	VMOVUPS        992(AX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, (CX)
+	VMOVUPS        Y7, 96(CX)
+	VMOVUPS        Y3, 192(CX)
+	VMOVUPS        Y8, 288(CX)
+	VMOVUPS        Y2, 384(CX)
+	VMOVUPS        Y1, 480(CX)
+	VMOVUPS        Y5, 576(CX)
+	VMOVUPS        Y0, 672(CX)
+	VMOVUPS        1024(AX), Y0
+	VMOVUPS        1056(AX), Y1
+	VMOVUPS        1088(AX), Y2
+	VMOVUPS        1120(AX), Y3
+	VMOVUPS        1152(AX), Y4
+	VMOVUPS        1184(AX), Y5
+	VMOVUPS        1216(AX), Y6
+	VMOVUPS        1248(AX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 32(CX)
+	VMOVUPS        Y7, 128(CX)
+	VMOVUPS        Y3, 224(CX)
+	VMOVUPS        Y8, 320(CX)
+	VMOVUPS        Y2, 416(CX)
+	VMOVUPS        Y1, 512(CX)
+	VMOVUPS        Y5, 608(CX)
+	VMOVUPS        Y0, 704(CX)
+	VMOVUPS        1280(AX), Y0
+	VMOVUPS        1312(AX), Y1
+	VMOVUPS        1344(AX), Y2
+	VMOVUPS        1376(AX), Y3
+	VMOVUPS        1408(AX), Y4
+	VMOVUPS        1440(AX), Y5
+	VMOVUPS        1472(AX), Y6
+	VMOVUPS        1504(AX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 64(CX)
+	VMOVUPS        Y7, 160(CX)
+	VMOVUPS        Y3, 256(CX)
+	VMOVUPS        Y8, 352(CX)
+	VMOVUPS        Y2, 448(CX)
+	VMOVUPS        Y1, 544(CX)
+	VMOVUPS        Y5, 640(CX)
+	VMOVUPS        Y0, 736(CX)
+	MOVQ           scale+80(FP), CX
+	MOVQ           z+56(FP), DX
+	MOVQ           rho+64(FP), BX
+	MOVQ           dz+16(FP), SI
+	MOVQ           ga+0(FP), DI
+	VMOVUPS        (DX), Y0
+	VMOVUPS        96(DX), Y1
+	VMOVUPS        192(DX), Y2
+	VMOVUPS        288(DX), Y3
+	VMOVUPS        384(DX), Y4
+	VMOVUPS        480(DX), Y5
+	VMOVUPS        576(DX), Y6
+	VMOVUPS        672(DX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 768(AX)
+	VMOVUPS        Y7, 800(AX)
+	VMOVUPS        Y3, 832(AX)
+	VMOVUPS        Y8, 864(AX)
+	VMOVUPS        Y2, 896(AX)
+	VMOVUPS        Y1, 928(AX)
+	VMOVUPS        Y5, 960(AX)
+	VMOVUPS        Y0, 992(AX)
+	VMOVUPS        32(DX), Y0
+	VMOVUPS        128(DX), Y1
+	VMOVUPS        224(DX), Y2
+	VMOVUPS        320(DX), Y3
+	VMOVUPS        416(DX), Y4
+	VMOVUPS        512(DX), Y5
+	VMOVUPS        608(DX), Y6
+	VMOVUPS        704(DX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 1024(AX)
+	VMOVUPS        Y7, 1056(AX)
+	VMOVUPS        Y3, 1088(AX)
+	VMOVUPS        Y8, 1120(AX)
+	VMOVUPS        Y2, 1152(AX)
+	VMOVUPS        Y1, 1184(AX)
+	VMOVUPS        Y5, 1216(AX)
+	VMOVUPS        Y0, 1248(AX)
+	VMOVUPS        64(DX), Y0
+	VMOVUPS        160(DX), Y1
+	VMOVUPS        256(DX), Y2
+	VMOVUPS        352(DX), Y3
+	VMOVUPS        448(DX), Y4
+	VMOVUPS        544(DX), Y5
+	VMOVUPS        640(DX), Y6
+	VMOVUPS        736(DX), Y7
+	VUNPCKLPS      Y1, Y0, Y8
+	VUNPCKHPS      Y1, Y0, Y0
+	VUNPCKLPS      Y3, Y2, Y1
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VSHUFPS        $0x44, Y1, Y8, Y7
+	VSHUFPS        $0xee, Y1, Y8, Y1
+	VSHUFPS        $0x44, Y2, Y0, Y8
+	VSHUFPS        $0xee, Y2, Y0, Y0
+	VSHUFPS        $0x44, Y5, Y3, Y2
+	VSHUFPS        $0xee, Y5, Y3, Y3
+	VSHUFPS        $0x44, Y6, Y4, Y5
+	VSHUFPS        $0xee, Y6, Y4, Y4
+	VPERM2F128     $0x20, Y2, Y7, Y6
+	VPERM2F128     $0x31, Y2, Y7, Y2
+	VPERM2F128     $0x20, Y3, Y1, Y7
+	VPERM2F128     $0x31, Y3, Y1, Y1
+	VPERM2F128     $0x20, Y5, Y8, Y3
+	VPERM2F128     $0x31, Y5, Y8, Y5
+	VPERM2F128     $0x20, Y4, Y0, Y8
+	VPERM2F128     $0x31, Y4, Y0, Y0
+	VMOVUPS        Y6, 1280(AX)
+	VMOVUPS        Y7, 1312(AX)
+	VMOVUPS        Y3, 1344(AX)
+	VMOVUPS        Y8, 1376(AX)
+	VMOVUPS        Y2, 1408(AX)
+	VMOVUPS        Y1, 1440(AX)
+	VMOVUPS        Y5, 1472(AX)
+	VMOVUPS        Y0, 1504(AX)
+	VXORPS         Y0, Y0, Y0
+	VMOVUPS        (AX), Y1
+	VBROADCASTSS   (CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    768(AX), Y1, Y0
+	VMOVUPS        32(AX), Y1
+	VBROADCASTSS   (CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    800(AX), Y1, Y0
+	VMOVUPS        64(AX), Y1
+	VBROADCASTSS   (CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    832(AX), Y1, Y0
+	VMOVUPS        96(AX), Y1
+	VBROADCASTSS   (CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    864(AX), Y1, Y0
+	VMOVUPS        128(AX), Y1
+	VBROADCASTSS   4(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    896(AX), Y1, Y0
+	VMOVUPS        160(AX), Y1
+	VBROADCASTSS   4(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    928(AX), Y1, Y0
+	VMOVUPS        192(AX), Y1
+	VBROADCASTSS   4(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    960(AX), Y1, Y0
+	VMOVUPS        224(AX), Y1
+	VBROADCASTSS   4(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    992(AX), Y1, Y0
+	VMOVUPS        256(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1024(AX), Y1, Y0
+	VMOVUPS        288(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1056(AX), Y1, Y0
+	VMOVUPS        320(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1088(AX), Y1, Y0
+	VMOVUPS        352(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1120(AX), Y1, Y0
+	VMOVUPS        384(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1152(AX), Y1, Y0
+	VMOVUPS        416(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1184(AX), Y1, Y0
+	VMOVUPS        448(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1216(AX), Y1, Y0
+	VMOVUPS        480(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1248(AX), Y1, Y0
+	VMOVUPS        512(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1280(AX), Y1, Y0
+	VMOVUPS        544(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1312(AX), Y1, Y0
+	VMOVUPS        576(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1344(AX), Y1, Y0
+	VMOVUPS        608(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1376(AX), Y1, Y0
+	VMOVUPS        640(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1408(AX), Y1, Y0
+	VMOVUPS        672(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1440(AX), Y1, Y0
+	VMOVUPS        704(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1472(AX), Y1, Y0
+	VMOVUPS        736(AX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VMULPS         Y2, Y1, Y1
+	VFMADD231PS    1504(AX), Y1, Y0
+	MOVQ           drho+24(FP), AX
+	VMOVUPS        Y0, (AX)
+	VBROADCASTSS   (CX), Y0
+	VBROADCASTSS   4(CX), Y1
+	VBROADCASTSS   8(CX), Y2
+	VPERM2F128     $0x30, Y1, Y0, Y0
+	VBROADCASTSS   (BX), Y1
+	VMOVUPS        (SI), Y3
+	VMULPS         (DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, (SI)
+	VMOVUPS        32(SI), Y3
+	VMULPS         32(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 32(SI)
+	VMOVUPS        64(SI), Y3
+	VMULPS         64(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 64(SI)
+	VBROADCASTSS   4(BX), Y1
+	VMOVUPS        96(SI), Y3
+	VMULPS         96(DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 96(SI)
+	VMOVUPS        128(SI), Y3
+	VMULPS         128(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 128(SI)
+	VMOVUPS        160(SI), Y3
+	VMULPS         160(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 160(SI)
+	VBROADCASTSS   8(BX), Y1
+	VMOVUPS        192(SI), Y3
+	VMULPS         192(DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 192(SI)
+	VMOVUPS        224(SI), Y3
+	VMULPS         224(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 224(SI)
+	VMOVUPS        256(SI), Y3
+	VMULPS         256(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 256(SI)
+	VBROADCASTSS   12(BX), Y1
+	VMOVUPS        288(SI), Y3
+	VMULPS         288(DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 288(SI)
+	VMOVUPS        320(SI), Y3
+	VMULPS         320(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 320(SI)
+	VMOVUPS        352(SI), Y3
+	VMULPS         352(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 352(SI)
+	VBROADCASTSS   16(BX), Y1
+	VMOVUPS        384(SI), Y3
+	VMULPS         384(DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 384(SI)
+	VMOVUPS        416(SI), Y3
+	VMULPS         416(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 416(SI)
+	VMOVUPS        448(SI), Y3
+	VMULPS         448(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 448(SI)
+	VBROADCASTSS   20(BX), Y1
+	VMOVUPS        480(SI), Y3
+	VMULPS         480(DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 480(SI)
+	VMOVUPS        512(SI), Y3
+	VMULPS         512(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 512(SI)
+	VMOVUPS        544(SI), Y3
+	VMULPS         544(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 544(SI)
+	VBROADCASTSS   24(BX), Y1
+	VMOVUPS        576(SI), Y3
+	VMULPS         576(DI), Y0, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 576(SI)
+	VMOVUPS        608(SI), Y3
+	VMULPS         608(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 608(SI)
+	VMOVUPS        640(SI), Y3
+	VMULPS         640(DI), Y2, Y4
+	VFMADD231PS    Y1, Y4, Y3
+	VMOVUPS        Y3, 640(SI)
+	VBROADCASTSS   28(BX), Y1
+	VMOVUPS        672(SI), Y3
+	VMULPS         672(DI), Y0, Y0
+	VFMADD231PS    Y1, Y0, Y3
+	VMOVUPS        Y3, 672(SI)
+	VMOVUPS        704(SI), Y0
+	VMULPS         704(DI), Y2, Y3
+	VFMADD231PS    Y1, Y3, Y0
+	VMOVUPS        Y0, 704(SI)
+	VMOVUPS        736(SI), Y0
+	VMULPS         736(DI), Y2, Y2
+	VFMADD231PS    Y1, Y2, Y0
+	VMOVUPS        Y0, 736(SI)
+	VZEROUPPER
+	RET
+
+// func ScaleChains(dscale *float32, ga *float32, u *float32, n int)
+// Requires: AVX, FMA3
+TEXT ·ScaleChains(SB), NOSPLIT, $0-32
+	MOVQ   dscale+0(FP), AX
+	MOVQ   ga+8(FP), CX
+	MOVQ   u+16(FP), DX
+	MOVQ   n+24(FP), BX
+	VMOVSS (AX), X0
+	VMOVSS 4(AX), X1
+	VMOVSS 8(AX), X2
+	TESTQ  BX, BX
+	JZ     end282
+
+loop281:
+	VMOVSS      (CX), X3
+	VFMADD231SS (DX), X3, X0
+	VMOVSS      4(CX), X3
+	VFMADD231SS 4(DX), X3, X0
+	VMOVSS      8(CX), X3
+	VFMADD231SS 8(DX), X3, X0
+	VMOVSS      12(CX), X3
+	VFMADD231SS 12(DX), X3, X0
+	VMOVSS      16(CX), X3
+	VFMADD231SS 16(DX), X3, X1
+	VMOVSS      20(CX), X3
+	VFMADD231SS 20(DX), X3, X1
+	VMOVSS      24(CX), X3
+	VFMADD231SS 24(DX), X3, X1
+	VMOVSS      28(CX), X3
+	VFMADD231SS 28(DX), X3, X1
+	VMOVSS      32(CX), X3
+	VFMADD231SS 32(DX), X3, X2
+	VMOVSS      36(CX), X3
+	VFMADD231SS 36(DX), X3, X2
+	VMOVSS      40(CX), X3
+	VFMADD231SS 40(DX), X3, X2
+	VMOVSS      44(CX), X3
+	VFMADD231SS 44(DX), X3, X2
+	VMOVSS      48(CX), X3
+	VFMADD231SS 48(DX), X3, X2
+	VMOVSS      52(CX), X3
+	VFMADD231SS 52(DX), X3, X2
+	VMOVSS      56(CX), X3
+	VFMADD231SS 56(DX), X3, X2
+	VMOVSS      60(CX), X3
+	VFMADD231SS 60(DX), X3, X2
+	VMOVSS      64(CX), X3
+	VFMADD231SS 64(DX), X3, X2
+	VMOVSS      68(CX), X3
+	VFMADD231SS 68(DX), X3, X2
+	VMOVSS      72(CX), X3
+	VFMADD231SS 72(DX), X3, X2
+	VMOVSS      76(CX), X3
+	VFMADD231SS 76(DX), X3, X2
+	VMOVSS      80(CX), X3
+	VFMADD231SS 80(DX), X3, X2
+	VMOVSS      84(CX), X3
+	VFMADD231SS 84(DX), X3, X2
+	VMOVSS      88(CX), X3
+	VFMADD231SS 88(DX), X3, X2
+	VMOVSS      92(CX), X3
+	VFMADD231SS 92(DX), X3, X2
+	ADDQ        $0x60, CX
+	ADDQ        $0x60, DX
+	DECQ        BX
+	JNZ         loop281
+
+end282:
+	VMOVSS X0, (AX)
+	VMOVSS X1, 4(AX)
+	VMOVSS X2, 8(AX)
+	RET
+
+// func Rope(y *float32, x *float32, cos *float32, sin *float32, rows int, heads int, dim int, pairs int, inverse int, add int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Rope(SB), NOSPLIT, $0-80
+	MOVQ     y+0(FP), AX
+	MOVQ     x+8(FP), CX
+	MOVQ     cos+16(FP), DX
+	MOVQ     sin+24(FP), BX
+	MOVQ     rows+32(FP), SI
+	MOVQ     dim+48(FP), DI
+	SHLQ     $0x02, DI
+	MOVQ     pairs+56(FP), R8
+	SHLQ     $0x02, R8
+	MOVQ     DI, R9
+	SUBQ     R8, R9
+	SUBQ     R8, R9
+	ADDQ     R9, CX
+	ADDQ     R9, AX
+	VPCMPEQD Y0, Y0, Y0
+	VPSLLQ   $0x3f, Y0, Y0
+	VPSRLQ   $0x20, Y0, Y0
+	MOVQ     inverse+64(FP), R9
+	BTQ      $0x00, R9
+	JCC      forward283
+	VPSLLQ   $0x20, Y0, Y0
+
+forward283:
+	VMOVAPS Y0, Y0
+	TESTQ   SI, SI
+	JZ      end285
+
+loop284:
+	XORQ R12, R12
+
+span286:
+	VPMOVZXDQ (DX)(R12*1), Y1
+	VPMOVZXDQ (BX)(R12*1), Y2
+	VMOVSLDUP Y1, Y1
+	VMOVSLDUP Y2, Y2
+	VXORPS    Y0, Y2, Y2
+	LEAQ      (CX)(R12*2), R9
+	LEAQ      (AX)(R12*2), R10
+	MOVQ      heads+40(FP), R11
+	TESTQ     R11, R11
+	JZ        end288
+
+loop287:
+	VMOVUPS     (R9), Y3
+	VPERMILPS   $0xb1, Y3, Y4
+	VMULPS      Y2, Y4, Y4
+	VFMADD231PS Y1, Y3, Y4
+	MOVQ        add+72(FP), R13
+	BTQ         $0x00, R13
+	JCC         write289
+	VADDPS      (R10), Y4, Y4
+
+write289:
+	VMOVUPS Y4, (R10)
+	ADDQ    DI, R9
+	ADDQ    DI, R10
+	DECQ    R11
+	JNZ     loop287
+
+end288:
+	ADDQ  $0x10, R12
+	CMPQ  R12, R8
+	JLT   span286
+	MOVQ  heads+40(FP), R9
+	IMULQ DI, R9
+	ADDQ  R9, CX
+	ADDQ  R9, AX
+	ADDQ  R8, DX
+	ADDQ  R8, BX
+	DECQ  SI
+	JNZ   loop284
+
+end285:
+	VZEROUPPER
+	RET
+
+// func Pool(y *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·Pool(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), CX
+	MOVQ dim+40(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+span290:
+	VMOVUPS lanesff800000<>+0(SB), Y0
+	MOVQ    n+32(FP), SI
+	MOVQ    tmp+48(FP), DI
+	MOVQ    slots+24(FP), AX
+	TESTQ   SI, SI
+	JZ      end292
+
+loop291:
+	MOVQ    pool+8(FP), R8
+	ADDQ    8(AX), R8
+	VMOVUPS (R8)(BX*1), Y1
+	MOVQ    bias+16(FP), R8
+	ADDQ    16(AX), R8
+	VADDPS  (R8)(BX*1), Y1, Y1
+	VMOVUPS Y1, (DI)
+	VMAXPS  Y0, Y1, Y0
+	ADDQ    $0x20, DI
+	ADDQ    $0x18, AX
+	DECQ    SI
+	JNZ     loop291
+
+end292:
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   n+32(FP), SI
+	MOVQ   tmp+48(FP), DI
+	MOVQ   slots+24(FP), AX
+	TESTQ  SI, SI
+	JZ     end294
+
+loop293:
+	VMOVUPS      (DI), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
+	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y7
+	VFMADD213PS  Y5, Y7, Y6
+	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y6, Y6
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
+	VMOVUPS      Y3, (DI)
+	VADDPS       Y3, Y2, Y2
+	MOVQ         pool+8(FP), R8
+	ADDQ         (AX), R8
+	VFMADD231PS  (R8)(BX*1), Y3, Y1
+	ADDQ         $0x20, DI
+	ADDQ         $0x18, AX
+	DECQ         SI
+	JNZ          loop293
+
+end294:
+	VMOVUPS lanes3f800000<>+0(SB), Y0
+	VDIVPS  Y2, Y0, Y0
+	VMULPS  Y0, Y1, Y0
+	VMOVUPS Y0, (CX)(BX*1)
+	ADDQ    $0x20, BX
+	CMPQ    BX, DX
+	JLT     span290
+	VZEROUPPER
+	RET
+
+// func PoolGrad(draw *float32, dbias *float32, dy *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·PoolGrad(SB), NOSPLIT, $0-72
+	MOVQ dy+16(FP), CX
+	MOVQ dim+56(FP), DX
+	SHLQ $0x02, DX
+	XORQ BX, BX
+
+span295:
+	VMOVUPS lanesff800000<>+0(SB), Y0
+	MOVQ    n+48(FP), SI
+	MOVQ    tmp+64(FP), DI
+	MOVQ    slots+40(FP), AX
+	TESTQ   SI, SI
+	JZ      end297
+
+loop296:
+	MOVQ    pool+24(FP), R8
+	ADDQ    8(AX), R8
+	VMOVUPS (R8)(BX*1), Y1
+	MOVQ    bias+32(FP), R8
+	ADDQ    16(AX), R8
+	VADDPS  (R8)(BX*1), Y1, Y1
+	VMOVUPS Y1, (DI)
+	VMAXPS  Y0, Y1, Y0
+	ADDQ    $0x20, DI
+	ADDQ    $0x18, AX
+	DECQ    SI
+	JNZ     loop296
+
+end297:
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   n+48(FP), SI
+	MOVQ   tmp+64(FP), DI
+	MOVQ   slots+40(FP), AX
+	TESTQ  SI, SI
+	JZ     end299
+
+loop298:
+	VMOVUPS      (DI), Y3
+	VSUBPS       Y0, Y3, Y3
+	VMOVUPS      lanes4b400000<>+0(SB), Y4
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
+	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
+	VMOVAPS      Y3, Y5
+	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
+	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y7
+	VFMADD213PS  Y5, Y7, Y6
+	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
+	VCVTPS2DQ    Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VPADDD       Y4, Y6, Y6
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
+	VANDPS       Y4, Y6, Y6
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
+	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
+	VMOVUPS      Y3, (DI)
+	VADDPS       Y3, Y2, Y2
+	MOVQ         pool+24(FP), R8
+	ADDQ         (AX), R8
+	VFMADD231PS  (R8)(BX*1), Y3, Y1
+	ADDQ         $0x20, DI
+	ADDQ         $0x18, AX
+	DECQ         SI
+	JNZ          loop298
+
+end299:
+	VMOVUPS lanes3f800000<>+0(SB), Y0
+	VDIVPS  Y2, Y0, Y0
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS (CX)(BX*1), Y2
+	MOVQ    n+48(FP), SI
+	MOVQ    tmp+64(FP), DI
+	MOVQ    slots+40(FP), AX
+	TESTQ   SI, SI
+	JZ      end301
+
+loop300:
+	VMOVUPS (DI), Y3
+	VMULPS  Y0, Y3, Y3
+	VMULPS  Y2, Y3, Y3
+	MOVQ    pool+24(FP), R8
+	ADDQ    (AX), R8
+	VMOVUPS (R8)(BX*1), Y4
+	VSUBPS  Y1, Y4, Y4
+	VMULPS  Y3, Y4, Y4
+	MOVQ    draw+0(FP), R8
+	ADDQ    (AX), R8
+	VADDPS  (R8)(BX*1), Y3, Y3
+	VMOVUPS Y3, (R8)(BX*1)
+	MOVQ    draw+0(FP), R8
+	ADDQ    8(AX), R8
+	VADDPS  (R8)(BX*1), Y4, Y3
+	VMOVUPS Y3, (R8)(BX*1)
+	MOVQ    dbias+8(FP), R8
+	ADDQ    16(AX), R8
+	VADDPS  (R8)(BX*1), Y4, Y3
+	VMOVUPS Y3, (R8)(BX*1)
+	ADDQ    $0x20, DI
+	ADDQ    $0x18, AX
+	DECQ    SI
+	JNZ     loop300
+
+end301:
+	ADDQ $0x20, BX
+	CMPQ BX, DX
+	JLT  span295
+	VZEROUPPER
+	RET
+
+// func LogProb(sums *float32, x *float32, n int, scale float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·LogProb(SB), NOSPLIT, $0-28
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	SHLQ         $0x02, CX
+	VBROADCASTSS scale+24(FP), Y0
+	VMOVUPS      lanesff800000<>+0(SB), Y1
+	XORQ         DX, DX
+
+span302:
+	VMULPS     (AX)(DX*1), Y0, Y2
+	VMAXPS     Y1, Y2, Y1
+	ADDQ       $0x20, DX
+	CMPQ       DX, CX
+	JLT        span302
+	VPERM2F128 $0x01, Y1, Y1, Y2
+	VMAXPS     Y1, Y2, Y1
+	VPERMILPS  $0x4e, Y1, Y2
+	VMAXPS     Y1, Y2, Y1
+	VPERMILPS  $0xb1, Y1, Y2
+	VMAXPS     Y1, Y2, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	XORQ       DX, DX
+
+span303:
+	VMULPS       (AX)(DX*1), Y0, Y5
+	VSUBPS       Y1, Y5, Y5
+	VMOVUPS      lanes4b400000<>+0(SB), Y6
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       lanes4b400000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y7
+	VFNMADD231PS lanes3f317218<>+0(SB), Y6, Y7
+	VFNMADD231PS lanesb102e308<>+0(SB), Y6, Y7
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y8
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y7, Y8
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y7, Y8
+	VMULPS       Y7, Y7, Y9
+	VFMADD213PS  Y7, Y9, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VCVTPS2DQ    Y6, Y6
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       Y6, Y8, Y8
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y5, Y6
+	VANDPS       Y6, Y8, Y8
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y5, Y6
+	VBLENDVPS    Y6, lanes7f800000<>+0(SB), Y8, Y6
+	VADDPS       Y6, Y2, Y2
+	VCMPPS       $0x04, Y4, Y6, Y7
+	VANDPS       Y7, Y5, Y5
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         $0x20, DX
+	CMPQ         DX, CX
+	JLT          span303
+	MOVQ         sums+0(FP), AX
+	VMOVSS       X1, (AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, 4(AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X0
+	VMOVHLPS     X0, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDSS       X1, X0, X0
+	VMOVSS       X0, 8(AX)
+	VZEROUPPER
+	RET
+
+// func LogProbGrad(dx *float32, x *float32, n int, scale float32, lse float32, dlp float32, dent float32, ent float32, entropy int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·LogProbGrad(SB), NOSPLIT, $0-56
+	MOVQ         dx+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	SHLQ         $0x02, DX
+	VBROADCASTSS scale+24(FP), Y0
+	VBROADCASTSS lse+28(FP), Y1
+	VBROADCASTSS dlp+32(FP), Y2
+	VBROADCASTSS dent+36(FP), Y3
+	VBROADCASTSS ent+40(FP), Y4
+	VXORPS       Y5, Y5, Y5
+	XORQ         BX, BX
+
+span304:
+	VMULPS       (CX)(BX*1), Y0, Y6
+	VSUBPS       Y1, Y6, Y6
+	VMOVUPS      lanes4b400000<>+0(SB), Y7
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       lanes4b400000<>+0(SB), Y7, Y7
+	VMOVAPS      Y6, Y8
+	VFNMADD231PS lanes3f317218<>+0(SB), Y7, Y8
+	VFNMADD231PS lanesb102e308<>+0(SB), Y7, Y8
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y9
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y8, Y9
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y8, Y9
+	VMULPS       Y8, Y8, Y10
+	VFMADD213PS  Y8, Y10, Y9
+	VADDPS       lanes3f800000<>+0(SB), Y9, Y9
+	VCVTPS2DQ    Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y7, Y9, Y9
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y6, Y7
+	VANDPS       Y7, Y9, Y9
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y6, Y7
+	VBLENDVPS    Y7, lanes7f800000<>+0(SB), Y9, Y7
+	VSUBPS       Y7, Y5, Y8
+	VMULPS       Y2, Y8, Y8
+	MOVQ         entropy+48(FP), SI
+	BTQ          $0x00, SI
+	JCC          done305
+	VMOVAPS      Y8, Y9
+	VADDPS       Y4, Y6, Y6
+	VMULPS       Y6, Y7, Y6
+	VFNMADD231PS Y6, Y3, Y9
+	VCMPPS       $0x04, Y5, Y7, Y6
+	VBLENDVPS    Y6, Y9, Y8, Y8
+
+done305:
+	VMULPS  Y0, Y8, Y6
+	VMOVUPS Y6, (AX)(BX*1)
+	ADDQ    $0x20, BX
+	CMPQ    BX, DX
+	JLT     span304
+	VZEROUPPER
+	RET
+
+// func Combine(y *float32, x *float32, rows *int32, k int, n int, dim int)
+// Requires: AVX
+TEXT ·Combine(SB), NOSPLIT, $0-48
+	MOVQ  y+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  rows+16(FP), DX
+	MOVQ  n+32(FP), BX
+	MOVQ  dim+40(FP), SI
+	SHLQ  $0x02, SI
+	TESTQ BX, BX
+	JZ    end307
+
+loop306:
+	XORQ R9, R9
+
+span308:
+	VXORPS Y0, Y0, Y0
+	MOVQ   DX, DI
+	MOVQ   k+24(FP), R8
+	TESTQ  R8, R8
+	JZ     end310
+
+loop309:
+	MOVLQSX (DI), R10
+	IMULQ   SI, R10
+	ADDQ    CX, R10
+	VADDPS  (R10)(R9*1), Y0, Y0
+	ADDQ    $0x04, DI
+	DECQ    R8
+	JNZ     loop309
+
+end310:
+	VADDPS  (AX)(R9*1), Y0, Y0
+	VMOVUPS Y0, (AX)(R9*1)
+	ADDQ    $0x20, R9
+	CMPQ    R9, SI
+	JLT     span308
+	MOVQ    DI, DX
+	ADDQ    SI, AX
+	DECQ    BX
+	JNZ     loop306
+
+end307:
+	VZEROUPPER
+	RET

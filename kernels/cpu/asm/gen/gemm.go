@@ -14,7 +14,7 @@ var tiles = []struct{ rows, panels int }{
 	{3, 2}, {2, 2}, {1, 2}, {1, 4},
 }
 
-const stream = 2048 // bytes ahead in panels that low tiles fetch
+const afar = 2048 // bytes ahead in panels that low tiles fetch
 
 func (g *gen) gemm() {
 	for _, t := range tiles {
@@ -162,7 +162,7 @@ func (t *tile) step(a, b reg.Register) {
 // panel loads 16 columns. In a bfloat16 panel, word j holds columns j (low) and j+8.
 func (t *tile) panel(b reg.Register, p int) {
 	if t.panels > 1 {
-		t.PREFETCHT0(t.panelB(b, p, stream))
+		t.PREFETCHT0(t.panelB(b, p, afar))
 	} else {
 		t.PREFETCHT1(idx(b, t.ahead, 1, 0))
 	}

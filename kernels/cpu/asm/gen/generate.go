@@ -28,6 +28,15 @@ func generate() (map[string][]byte, error) {
 	g.pause()
 	g.gemm()
 	g.rows()
+	g.maps()
+	g.norm()
+	g.swiglu()
+	g.attend()
+	g.streams()
+	g.hyper()
+	g.rope()
+	g.pool()
+	g.head()
 
 	f, err := g.Result()
 	if err != nil {

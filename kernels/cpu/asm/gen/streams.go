@@ -1,0 +1,209 @@
+package main
+
+import "github.com/mmcloughlin/avo/operand"
+
+// Hyper-connections have four streams here; other numbers of them run in Go.
+const streams = 4
+
+func (g *gen) streams() {
+	g.collapse()
+	g.collapseGrad()
+	g.expand()
+	g.expandGrad()
+	g.expandDots()
+}
+
+// stream returns where each stream of a token lies.
+func stream(x gp, width, width3 gp) []operand.Mem { return heads(x, width, width3) }
+
+func (g *gen) triple(width gp) gp {
+	w3 := g.GP64()
+	g.LEAQ(idx(width, width, 2, 0), w3)
+	return w3
+}
+
+func (g *gen) collapse() {
+	g.fn("Collapse", "(y, x, pre *float32, rows, dim int)", "Collapse sets y to the chain of FMA(pre[j], x[j], .) over four streams.")
+	y, x, pre, rows, width := g.arg("y"), g.arg("x"), g.arg("pre"), g.arg("rows"), g.bytes("dim")
+	w3 := g.triple(width)
+	g.loop(rows, func() {
+		var w []vec
+		for j := range streams {
+			w = append(w, g.spread(at(pre, 4*j)))
+		}
+		g.span(width, 32, func(i gp) {
+			acc := g.zero()
+			for j, m := range stream(x, width, w3) {
+				g.fma(acc, w[j], m)
+			}
+			g.store(acc, idx(y, i, 1, 0))
+			g.ADDQ(operand.Imm(32), x)
+		})
+		g.ADDQ(w3, x) // one stream is behind already
+		g.ADDQ(width, y)
+		g.ADDQ(operand.U32(4*streams), pre)
+	})
+	g.end()
+}
+
+func (g *gen) collapseGrad() {
+	g.fn("CollapseGrad", "(dx, dpre, dy, x, pre *float32, rows, dim int)",
+		"CollapseGrad adds pre[j]*dy to dx[j] and Dot8(dy, x[j]) to dpre[j] of four streams.")
+	dx, dpre, dy, x, pre := g.arg("dx"), g.arg("dpre"), g.arg("dy"), g.arg("x"), g.arg("pre")
+	rows, width := g.arg("rows"), g.bytes("dim")
+	w3 := g.triple(width)
+	g.loop(rows, func() {
+		var w, acc []vec
+		for j := range streams {
+			w, acc = append(w, g.spread(at(pre, 4*j))), append(acc, g.zero())
+		}
+		g.span(width, 32, func(i gp) {
+			out := g.load(idx(dy, i, 1, 0))
+			to := stream(dx, width, w3)
+			for j, m := range stream(x, width, w3) {
+				g.fma(acc[j], out, m)
+				d := g.load(to[j])
+				g.fma(d, w[j], out)
+				g.store(d, to[j])
+			}
+			g.ADDQ(operand.Imm(32), x)
+			g.ADDQ(operand.Imm(32), dx)
+		})
+		s := g.fold4(acc)
+		g.VADDPS(at(dpre, 0), s, s)
+		g.VMOVUPS(s, at(dpre, 0))
+		g.ADDQ(w3, x)
+		g.ADDQ(w3, dx)
+		g.ADDQ(width, dy)
+		for _, p := range []gp{pre, dpre} {
+			g.ADDQ(operand.U32(4*streams), p)
+		}
+	})
+	g.end()
+}
+
+func (g *gen) expand() {
+	g.fn("Expand", "(y, x, o, post, comb *float32, rows, dim int)",
+		"Expand sets y[k] to the chain post[k]*o, FMA(comb[j, k], x[j], .) over four streams.")
+	y, x, o, post, comb := g.arg("y"), g.arg("x"), g.arg("o"), g.arg("post"), g.arg("comb")
+	rows, width := g.arg("rows"), g.bytes("dim")
+	w3 := g.triple(width)
+	g.loop(rows, func() {
+		g.span(width, 32, func(i gp) {
+			sub := g.load(idx(o, i, 1, 0))
+			var in []vec
+			for _, m := range stream(x, width, w3) {
+				in = append(in, g.load(m))
+			}
+			for k, m := range stream(y, width, w3) {
+				acc := g.mul(g.spread(at(post, 4*k)), sub)
+				for j := range in {
+					g.fma(acc, g.spread(at(comb, 4*(j*streams+k))), in[j])
+				}
+				g.store(acc, m)
+			}
+			g.ADDQ(operand.Imm(32), x)
+			g.ADDQ(operand.Imm(32), y)
+		})
+		g.ADDQ(w3, x)
+		g.ADDQ(w3, y)
+		g.ADDQ(width, o)
+		g.ADDQ(operand.U32(4*streams), post)
+		g.ADDQ(operand.Imm(4*streams*streams), comb)
+	})
+	g.end()
+}
+
+func (g *gen) expandGrad() {
+	g.fn("ExpandGrad", "(dx, do, dy, post, comb *float32, rows, dim int)",
+		"ExpandGrad adds to do the chain of FMA(post[k], dy[k], .) over four streams, to dx[j] that of comb[j, k].")
+	dx, do, dy, post, comb := g.arg("dx"), g.arg("do"), g.arg("dy"), g.arg("post"), g.arg("comb")
+	rows, width := g.arg("rows"), g.bytes("dim")
+	w3 := g.triple(width)
+	g.loop(rows, func() {
+		g.span(width, 32, func(i gp) {
+			var out []vec
+			for _, m := range stream(dy, width, w3) {
+				out = append(out, g.load(m))
+			}
+			chain := func(weights gp, disp int, to operand.Mem) {
+				acc := g.zero()
+				for k := range out {
+					g.fma(acc, g.spread(at(weights, disp+4*k)), out[k])
+				}
+				g.VADDPS(to, acc, acc)
+				g.store(acc, to)
+			}
+			chain(post, 0, idx(do, i, 1, 0))
+			for j, m := range stream(dx, width, w3) {
+				chain(comb, 4*j*streams, m)
+			}
+			g.ADDQ(operand.Imm(32), dx)
+			g.ADDQ(operand.Imm(32), dy)
+		})
+		g.ADDQ(w3, dx)
+		g.ADDQ(w3, dy)
+		g.ADDQ(width, do)
+		g.ADDQ(operand.U32(4*streams), post)
+		g.ADDQ(operand.Imm(4*streams*streams), comb)
+	})
+	g.end()
+}
+
+// expandDots takes two of the new streams at a time: ten dots.
+func (g *gen) expandDots() {
+	g.fn("ExpandDots", "(dpost, dcomb, dy, x, o *float32, rows, dim int)",
+		"ExpandDots adds Dot8(dy[k], o) to dpost[k] and Dot8(dy[k], x[j]) to dcomb[j, k] of four streams.")
+	dpost, dcomb, dy, x, o := g.arg("dpost"), g.arg("dcomb"), g.arg("dy"), g.arg("x"), g.arg("o")
+	rows, width := g.arg("rows"), g.bytes("dim")
+	w3, p := g.triple(width), g.GP64()
+	g.loop(rows, func() {
+		for pair := range streams / 2 {
+			acc := make([]vec, 2*streams)
+			for i := range acc {
+				acc[i] = g.zero()
+			}
+			sub := []vec{g.zero(), g.zero()}
+			g.MOVQ(x, p)
+			g.span(width, 32, func(i gp) {
+				var out []vec
+				for _, m := range stream(dy, width, w3)[2*pair:][:2] {
+					out = append(out, g.load(m))
+				}
+				for k, v := range out {
+					g.fma(sub[k], v, idx(o, i, 1, 0))
+				}
+				for j, m := range stream(p, width, w3) {
+					in := g.load(m)
+					for k, v := range out {
+						g.fma(acc[2*j+k], v, in)
+					}
+				}
+				g.ADDQ(operand.Imm(32), p)
+				g.ADDQ(operand.Imm(32), dy)
+			})
+			g.SUBQ(width, dy)
+			old := g.XMM()
+			for half := range 2 {
+				s := g.fold4(acc[4*half:])
+				lo, hi := at(dcomb, 4*(2*half*streams+2*pair)), at(dcomb, 4*((2*half+1)*streams+2*pair))
+				g.VMOVSD(lo, old)
+				g.VMOVHPS(hi, old, old)
+				g.VADDPS(old, s, s)
+				g.VMOVLPS(s, lo)
+				g.VMOVHPS(s, hi)
+			}
+			for k, v := range sub {
+				s := g.fold(v)
+				g.VADDSS(at(dpost, 4*(2*pair+k)), s, s)
+				g.VMOVSS(s, at(dpost, 4*(2*pair+k)))
+			}
+		}
+		g.LEAQ(idx(dy, width, 4, 0), dy)
+		g.LEAQ(idx(x, width, 4, 0), x)
+		g.ADDQ(width, o)
+		g.ADDQ(operand.U32(4*streams), dpost)
+		g.ADDQ(operand.Imm(4*streams*streams), dcomb)
+	})
+	g.end()
+}

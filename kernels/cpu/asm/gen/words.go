@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The words that vector functions are written in: each emits an instruction or a few.
+
+type (
+	vec = reg.VecVirtual
+	gp  = reg.GPVirtual
+)
+
+// all returns a memory constant with x in each of eight lanes.
+func (g *gen) all(x float32) operand.Mem { return g.bits(math.Float32bits(x)) }
+
+// bits is all for the bits of a lane.
+func (g *gen) bits(b uint32) operand.Mem {
+	name := fmt.Sprintf("lanes%08x", b)
+	if m, ok := g.consts[name]; ok {
+		return m
+	}
+	m := g.StaticGlobal(name)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	for range 8 {
+		g.AppendDatum(operand.U32(b))
+	}
+	g.consts[name] = m
+	return m
+}
+
+// load returns eight lanes of memory.
+func (g *gen) load(m operand.Mem) vec {
+	v := g.YMM()
+	g.VMOVUPS(m, v)
+	return v
+}
+
+// spread returns the number in memory in all eight lanes.
+func (g *gen) spread(m operand.Mem) vec {
+	v := g.YMM()
+	g.VBROADCASTSS(m, v)
+	return v
+}
+
+// spreadArg returns a float32 argument in all lanes.
+func (g *gen) spreadArg(name string) vec {
+	v := g.YMM()
+	p, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VBROADCASTSS(p.Addr, v)
+	return v
+}
+
+func (g *gen) store(v vec, m operand.Mem) { g.VMOVUPS(v, m) }
+
+// zero returns eight zeros.
+func (g *gen) zero() vec {
+	v := g.YMM()
+	g.VXORPS(v, v, v)
+	return v
+}
+
+// clone returns a copy of v.
+func (g *gen) clone(v vec) vec {
+	c := g.YMM()
+	g.VMOVAPS(v, c)
+	return c
+}
+
+// The arithmetic words return a new register: a op b. b may be memory.
+
+func (g *gen) mul(a vec, b operand.Op) vec { d := g.YMM(); g.VMULPS(b, a, d); return d }
+func (g *gen) add(a vec, b operand.Op) vec { d := g.YMM(); g.VADDPS(b, a, d); return d }
+func (g *gen) sub(a vec, b operand.Op) vec { d := g.YMM(); g.VSUBPS(b, a, d); return d }
+func (g *gen) div(a vec, b operand.Op) vec { d := g.YMM(); g.VDIVPS(b, a, d); return d }
+
+// fma sets acc to a*b + acc. b may be memory.
+func (g *gen) fma(acc, a vec, b operand.Op) { g.VFMADD231PS(b, a, acc) }
+
+// over returns 1/v.
+func (g *gen) over(v vec) vec { return g.div(g.load(g.all(1)), v) }
+
+// greater sets m to v where v > m: NaN in v is passed over.
+func (g *gen) greater(m, v vec) { g.VMAXPS(m, v, m) }
+
+// pick returns a where the mask is set, else b. a may be memory.
+func (g *gen) pick(mask vec, a operand.Op, b vec) vec {
+	d := g.YMM()
+	g.VBLENDVPS(mask, a, b, d)
+	return d
+}
+
+// Predicates of compare. The second group holds for NaN too.
+const (
+	isLess       = 17
+	isGreater    = 30
+	isEqual      = 0
+	atLeast      = 29
+	notLess      = 21
+	notGreater   = 26
+	notEqual     = 4
+	signBit      = 0x80000000
+	exponentOne  = 23 // bits that a float32's exponent lies up
+	mantissaBits = 1<<exponentOne - 1
+)
+
+// compare returns all ones where a is related to b. b may be memory.
+func (g *gen) compare(predicate uint8, a vec, b operand.Op) vec {
+	d := g.YMM()
+	g.VCMPPS(operand.Imm(uint64(predicate)), b, a, d)
+	return d
+}
+
+// span runs body with i = 0, step, 2*step ... below limit. The limit must not be zero.
+func (g *gen) span(limit gp, step uint64, body func(i gp)) {
+	i, again := g.GP64(), g.label("span")
+	g.XORQ(i, i)
+	g.Label(again)
+	body(i)
+	g.ADDQ(operand.Imm(step), i)
+	g.CMPQ(i, limit)
+	g.JLT(operand.LabelRef(again))
+}
+
+// bytes returns a count of float32 argument in bytes.
+func (g *gen) bytes(name string) gp {
+	n := g.arg(name)
+	g.SHLQ(operand.Imm(2), n)
+	return n
+}
+
+// fold returns Fold8 of v in the lowest lane.
+func (g *gen) fold(v vec) reg.VecVirtual {
+	h, s, t := g.XMM(), g.XMM(), g.XMM()
+	g.VEXTRACTF128(operand.Imm(1), v, h)
+	g.VADDPS(h, v.AsX(), s)
+	g.VMOVHLPS(s, s, t)
+	g.VADDPS(t, s, s)
+	g.VMOVSHDUP(s, t)
+	g.VADDSS(t, s, s)
+	return s
+}
+
+// fold4 returns Fold8 of each of four in four lanes.
+func (g *gen) fold4(v []vec) reg.VecVirtual {
+	var x [4]reg.VecVirtual
+	for i := range x {
+		x[i] = g.XMM()
+		g.VEXTRACTF128(operand.Imm(1), v[i], x[i])
+		g.VADDPS(x[i], v[i].AsX(), x[i])
+	}
+	pair := func(a, b reg.VecVirtual) reg.VecVirtual { // 0+2 of a, of b, 1+3 of a, of b
+		lo, hi := g.XMM(), g.XMM()
+		g.VUNPCKLPS(b, a, lo)
+		g.VUNPCKHPS(b, a, hi)
+		g.VADDPS(hi, lo, lo)
+		return lo
+	}
+	s, t := pair(x[0], x[1]), pair(x[2], x[3])
+	lo, hi := g.XMM(), g.XMM()
+	g.VMOVLHPS(t, s, lo)
+	g.VMOVHLPS(s, t, hi)
+	g.VADDPS(hi, lo, lo)
+	return lo
+}
