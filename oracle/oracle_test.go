@@ -1,20 +1,41 @@
 package oracle
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
+	"furlong/kernels/cpu"
 	"furlong/kernels/ref"
 )
 
 func TestVectors(t *testing.T) {
-	rep, err := Run(t.Context(), "testdata/vectors", Options{Fast: ref.New[float32](), Reference: ref.New[float64]()})
-	if err != nil {
-		t.Fatal(err)
+	fast := cpu.New(0)
+	defer fast.Close()
+	for _, tt := range []struct {
+		name string
+		Options
+	}{
+		{"ref", Options{Fast: ref.New[float32](), Reference: exact}},
+		{"cpu", Options{Fast: fast}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rep, err := Run(t.Context(), "testdata/vectors", tt.Options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range rep.Checks {
+				t.Log(c)
+			}
+			if !rep.OK {
+				t.Error("vectors are missed")
+			}
+		})
 	}
-	for _, c := range rep.Checks {
-		t.Log(c)
-	}
-	if !rep.OK {
-		t.Error("vectors are missed")
-	}
+}
+
+func ExampleRun() {
+	rep, err := Run(context.Background(), "testdata/nothing", Options{Fast: ref.New[float32]()})
+	fmt.Println(rep, err)
+	// Output: <nil> open testdata/nothing/config.json: no such file or directory
 }

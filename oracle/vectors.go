@@ -111,7 +111,7 @@ func (v *vectors) tensor(name string) (*tensor.Tensor, error) {
 // unread returns the vectors that nothing was compared with. Empty ones have nothing to compare; rotation frequencies show in all
 // the others.
 func (v *vectors) unread() []string {
-	return slices.DeleteFunc(slices.Clone(v.oracle.Names()), func(name string) bool {
+	return slices.DeleteFunc(v.oracle.Names(), func(name string) bool {
 		_, read := v.read.Load(name)
 		info, _ := v.oracle.Info(name)
 		return read || slices.Contains(info.Shape, 0) || strings.HasPrefix(name, "rope.")
