@@ -12,7 +12,6 @@ import (
 	"furlong/model"
 	"furlong/ops"
 	"furlong/rl"
-	"furlong/rollout/sample"
 	"furlong/rollout/sched"
 	"furlong/tensor"
 )
@@ -22,15 +21,16 @@ var errStopped = errors.New("rollout: the engine has stopped")
 // Engine draws samples from one model. It implements rl.RolloutEngine. All methods but Run may be called at any time from any
 // goroutine; they wait until Run is at work.
 type Engine struct {
-	cfg  Config
-	m    model.Model
-	mail chan func() // orders for the loop, carried out between two passes
-	done chan struct{}
+	cfg    Config
+	m      model.Model
+	layers int
+	mail   chan func() // orders for the loop, carried out between two passes
+	done   chan struct{}
 
 	mu    sync.Mutex
 	shown Stats
 
-	updating sync.Mutex
+	updating chan struct{}    // holds one token: who has it may write staged
 	staged   []*tensor.Tensor // an update's values on their way
 
 	// What follows belongs to the loop.
@@ -43,8 +43,8 @@ type Engine struct {
 	stats   Stats
 
 	pass  pass
-	layer int // that runs now: -1 before the first block, len(m.Layers()) after the last
-	draw  sample.Drawer
+	layer int // that runs now: -1 before the first block, layers after the last
+	draw  *drawers
 }
 
 // New returns an engine over a model that is its own: nobody else may write the model's weights. It serves after its first Update.
@@ -58,10 +58,11 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		cfg: cfg, m: m, mail: make(chan func()), done: make(chan struct{}),
+		cfg: cfg, m: m, layers: len(layout.Layers), mail: make(chan func()), done: make(chan struct{}), updating: make(chan struct{}, 1),
 		ctx:    ops.NewCtx(k, &tensor.Arena{}, dtype.F32),
 		pages:  kv.NewPages(k, layout, dtype.F32, recents, lastings, !cfg.NoSharing),
 		flight: map[int64]*request{},
+		draw:   newDrawers(),
 	}
 	e.sched = sched.New(sched.Config{MaxRunning: cfg.MaxRunning, MaxPrefill: cfg.PrefillTokens}, memory{e})
 	e.stats.PageTokens = layout.Page

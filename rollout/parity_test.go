@@ -1,6 +1,8 @@
 package rollout
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -29,14 +31,22 @@ func backends(t testing.TB) map[string]kernels.Backend {
 	return out
 }
 
+// fewer returns n, or short when tests shall be short: under the race detector kernels are fifteen times slower.
+func fewer(n, short int) int {
+	if testing.Short() {
+		return short
+	}
+	return n
+}
+
 // The logprob of every token is the trainer's, bit for bit, and the answers are the same, whatever the settings.
 func TestLogProbsAreTheTrainers(t *testing.T) {
 	all := backends(t)
-	for _, format := range []dtype.Type{dtype.F32, dtype.BF16} {
+	for _, format := range []dtype.Type{dtype.BF16, dtype.F32}[:fewer(2, 1)] {
 		m := policy(format, 3)
 		o := newOracle(map[rl.Version]*dsv4.Model{1: m})
 		r := rand.New(rand.NewPCG(4, 4))
-		reqs := requests(r, prompts(r, 12, 50), 30)
+		reqs := requests(r, prompts(r, fewer(9, 3), 50), fewer(30, 12))
 		first := serve(t, settings(), m, all["ref"]).all(reqs)
 		for _, s := range first {
 			if err := o.check(s); err != nil {
@@ -72,7 +82,7 @@ func TestLogProbsAreTheTrainers(t *testing.T) {
 						}
 					}
 				}
-				if s := e.Stats(); (cfg.TotalTokens > 0 || cfg.RecentTokens > 0) && s.Retracted+s.Evicted == 0 {
+				if s := e.Stats(); !testing.Short() && (cfg.TotalTokens > 0 || cfg.RecentTokens > 0) && s.Retracted+s.Evicted == 0 {
 					t.Errorf("few pages, but nothing gave way: %+v", s)
 				}
 				e.idle()
@@ -87,7 +97,7 @@ func TestRandomSettings(t *testing.T) {
 	o := newOracle(map[rl.Version]*dsv4.Model{1: m})
 	k := cpu.Open(cpu.Options{Threads: 2, Sleepy: true})
 	t.Cleanup(k.Close)
-	for seed := range uint64(6) {
+	for seed := range uint64(fewer(6, 1)) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		reqs := requests(r, prompts(r, 1+r.IntN(12), 1+r.IntN(60)), 1+r.IntN(40))
 		var first map[int64]*rl.Sample
@@ -127,12 +137,12 @@ func TestAloneAndInCompany(t *testing.T) {
 	k := cpu.Open(cpu.Options{Threads: 2, Sleepy: true})
 	t.Cleanup(k.Close)
 	r := rand.New(rand.NewPCG(7, 7))
-	reqs := requests(r, prompts(r, 25, 40), 25)[:51]
+	reqs := requests(r, prompts(r, 25, 40), fewer(25, 8))[:51]
 	cfg := settings()
 	cfg.MaxRunning = 64
 	company := serve(t, cfg, m, k).all(reqs)
 	e := serve(t, cfg, m, k)
-	for _, q := range reqs[:10] {
+	for _, q := range reqs[:fewer(10, 3)] {
 		if err := same(e.all([]rl.Request{q})[q.ID], company[q.ID]); err != nil {
 			t.Error(err)
 		}
@@ -163,4 +173,87 @@ func TestPromptIsComputedOnce(t *testing.T) {
 	if s := e.Stats(); s.PrefillTokens != 60 || s.DecodeTokens != 7+8*4 || s.CachedTokens != 7*59 {
 		t.Errorf("%d tokens of prompts computed, %d one at a time, %d found; want 60, %d, %d", s.PrefillTokens, s.DecodeTokens, s.CachedTokens, 7+8*4, 7*59)
 	}
+}
+
+// Callers, aborts, pauses, updates, retractions and flushes at random, over equal weights under changing versions: whoever is served to the end
+// gets the one answer, whoever is aborted a beginning of it, and no page is lost.
+func TestRandomOperations(t *testing.T) {
+	m := policy(dtype.BF16, 8)
+	k := cpu.Open(cpu.Options{Threads: 2, Sleepy: true})
+	t.Cleanup(k.Close)
+	for seed := range uint64(fewer(5, 1)) {
+		r := rand.New(rand.NewPCG(seed, 6))
+		reqs := requests(r, prompts(r, 10, 40), 40)
+		cfg := Config{MaxRunning: 1 + r.IntN(12), Context: 100, PrefillTokens: 1 + r.IntN(40), PageTokens: 1 + r.IntN(12), TotalTokens: 100 + r.IntN(200)}
+		e := serve(t, cfg, m, k)
+		want := e.all(reqs)
+		callers := make(chan error)
+		for i := 0; i < len(reqs); i += 3 {
+			go func() { callers <- e.call(reqs[i:min(i+3, len(reqs))], want, 1+int(seed+uint64(i))%4) }()
+		}
+		ended := e.disturb(r, m, callers, (len(reqs)+2)/3)
+		for _, err := range ended {
+			if err != nil {
+				t.Errorf("seed %d, %+v: %v", seed, cfg, err)
+			}
+		}
+		e.idle()
+		e.stop()
+	}
+}
+
+// call asks for reqs, loses interest after some samples, and compares those.
+func (r *rig) call(reqs []rl.Request, want map[int64]*rl.Sample, patience int) error {
+	for s, err := range r.Generate(context.Background(), reqs) {
+		if err != nil {
+			return err
+		}
+		w := *want[s.Request]
+		if s.Stop == rl.StopAbort {
+			n := len(s.Response)
+			w.Response, w.LogProbs, w.Stop = w.Response[:n], w.LogProbs[:n], rl.StopAbort
+			if w.TruncLogProbs != nil {
+				w.TruncLogProbs = w.TruncLogProbs[:n]
+			}
+		}
+		if err := same(s, &w); err != nil {
+			return err
+		}
+		if patience--; patience == 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// disturb does random things until all callers have ended.
+func (r *rig) disturb(d *rand.Rand, m *dsv4.Model, callers chan error, n int) (ended []error) {
+	ctx := context.Background()
+	for v := rl.Version(2); len(ended) < n; v++ {
+		select {
+		case err := <-callers:
+			ended = append(ended, err)
+			continue
+		default:
+		}
+		var err error
+		switch d.IntN(12) {
+		case 0:
+			err = r.Abort(ctx, int64(d.IntN(30)))
+		case 1:
+			err = errors.Join(r.Pause(ctx), r.Update(ctx, snapshot{version: v, m: m}), r.Resume(ctx))
+		case 2:
+			err = r.Update(ctx, snapshot{version: v, m: m})
+		case 3:
+			err = r.Retract(ctx)
+		case 4:
+			_ = r.Flush(ctx) // refused while samples run
+		default:
+			err = r.do(ctx, func() {})
+		}
+		if err != nil {
+			r.t.Error(err)
+		}
+	}
+	return ended
 }

@@ -19,9 +19,14 @@ type pass struct {
 	ends  []*request // whose next token is drawn
 	rows  []int32    // of the tokens before it: [R]
 	next  []int32    // [R]
-	trunc []float32  // [R]
+	drawn []drawn    // [R]
 	scale []float32  // [R]
-	errs  []error    // [R]
+}
+
+// drawn is what came of drawing a token, besides the token.
+type drawn struct {
+	trunc float32 // logprob under the truncated distribution
+	err   error
 }
 
 // step runs one pass.
@@ -100,7 +105,7 @@ func (e *Engine) compute() []float32 {
 	e.layer = -1
 	e.pages.Bind(p.seqs)
 	x := model.Forward(c, e.m, &p.in, e.store, false) // [T, S, D]
-	e.layer = len(e.m.Layers())
+	e.layer = e.layers
 	if len(p.ends) == 0 {
 		return nil
 	}
@@ -120,26 +125,10 @@ func (e *Engine) logits(x *tensor.Tensor) *tensor.Tensor {
 	return ops.Linear(e.ctx, e.m.Final(e.ctx, y.View(shape...)), e.m.Head())
 }
 
-// choose draws a token for each row and returns its logprob after temperature, over the whole vocabulary: by the kernel that the
-// trainer's comes from.
-func (e *Engine) choose(logits *tensor.Tensor) []float32 {
-	p, v := &e.pass, logits.Dim()
-	p.next, p.trunc, p.scale, p.errs = p.next[:0], p.trunc[:0], p.scale[:0], p.errs[:0]
-	for i, r := range p.ends {
-		s := r.sample
-		token, trunc, err := e.draw.Draw(logits.F32()[i*v:][:v], s.Sampling, len(s.Response))
-		p.next, p.trunc, p.errs = append(p.next, token), append(p.trunc, trunc), append(p.errs, err)
-		p.scale = append(p.scale, r.scale)
-	}
-	lp, lse := e.ctx.New(len(p.ends)), e.ctx.New(len(p.ends))
-	e.ctx.K.LogProb(lp, nil, lse, logits, p.next, p.scale)
-	return lp.F32()
-}
-
 // take adds token i of the pass to its request, which then goes on or ends.
 func (e *Engine) take(r *request, i int, lp float32) {
 	p, s := &e.pass, r.sample
-	if err := p.errs[i]; err != nil {
+	if err := p.drawn[i].err; err != nil {
 		e.failOne(r, fmt.Errorf("response token %d: %w", len(s.Response), err))
 		return
 	}
@@ -148,7 +137,7 @@ func (e *Engine) take(r *request, i int, lp float32) {
 	s.Response = append(s.Response, token)
 	s.LogProbs = append(s.LogProbs, lp)
 	if r.trunc {
-		s.TruncLogProbs = append(s.TruncLogProbs, p.trunc[i])
+		s.TruncLogProbs = append(s.TruncLogProbs, p.drawn[i].trunc)
 	}
 	if n := len(s.Versions); n > 0 && s.Versions[n-1].Version == e.version {
 		s.Versions[n-1].Tokens++
@@ -196,7 +185,7 @@ func (e *Engine) place() string {
 	switch {
 	case e.layer < 0:
 		return "embedding"
-	case e.layer == len(e.m.Layers()):
+	case e.layer == e.layers:
 		return "head"
 	}
 	return fmt.Sprintf("layer %d", e.layer)

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,21 +16,31 @@ import (
 // Update takes up new weights. They are read and checked while the engine goes on under the old ones; what is wrong with them is an error and
 // changes nothing. Then, between two passes, they take the old ones' place together with all state that was derived from those.
 func (e *Engine) Update(ctx context.Context, w rl.Weights) error {
-	e.updating.Lock()
-	defer e.updating.Unlock()
-	err := e.stage(ctx, w)
-	if err == nil {
-		var broken error
-		if err = e.do(ctx, func() { broken = e.swap(w.Version()) }); err == nil {
-			err = broken
-		}
-	} else {
-		_ = e.do(ctx, func() { e.stats.Refused++ })
+	select {
+	case e.updating <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
-	if err != nil {
+	defer func() { <-e.updating }()
+	if err := e.update(ctx, w); err != nil {
 		return fmt.Errorf("rollout: update to version %v: %w", w.Version(), err)
 	}
 	return nil
+}
+
+func (e *Engine) update(ctx context.Context, w rl.Weights) (err error) {
+	staged := e.stage(ctx, w)
+	gone := e.do(ctx, func() {
+		if staged != nil {
+			e.stats.Refused++
+			return
+		}
+		err = e.swap(w.Version())
+	})
+	if staged != nil {
+		return staged
+	}
+	return errors.Join(gone, err)
 }
 
 // swap puts staged values into the model. Only the loop calls it.

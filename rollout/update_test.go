@@ -34,7 +34,7 @@ func TestUpdateInTheMiddle(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	ps := prompts(r, 6, 30)
 	var reqs []rl.Request
-	for i := range 24 {
+	for i := range fewer(24, 8) {
 		q := ask(int64(i), ps[i%len(ps)].Tokens, 20+r.IntN(60))
 		reqs = append(reqs, q)
 	}
@@ -96,9 +96,12 @@ func TestCacheNeverCrossesVersions(t *testing.T) {
 func TestEveryTensorIsTakenUp(t *testing.T) {
 	k := ref.New[float32]()
 	r := rand.New(rand.NewPCG(9, 9))
-	reqs := requests(r, prompts(r, 3, 20), 6)
+	reqs := requests(r, prompts(r, 2, 20), 6)
 	e := serve(t, settings(), policy(dtype.F32, 1), k)
 	for i, p := range dsv4.New(small(), dtype.F32).Params() {
+		if testing.Short() && i%10 > 0 {
+			continue
+		}
 		m := policy(dtype.F32, 1)
 		disturb(m.Params()[i].Value)
 		e.update(snapshot{version: rl.Version(i + 2), m: m})

@@ -1,12 +1,19 @@
 package sample
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// Drawing needs V exponentials a token, to a precision far below that of the logits. exp2Table holds 2^(j/steps), with j taken off
-// the exponent's place so that adding k there makes 2^(k/steps).
+// Drawing needs V exponentials a token, to a precision far below that of the logits. e^x is 2^(k/steps) * e^(f*ln2/steps): y = x*steps/ln2
+// is cut into the whole number k and f, at most a half. The first factor is an entry of exp2Table, with k/steps added to its
+// exponent; the entries have their own k taken off there. For the second, two terms are within 6e-11.
 const (
 	stepBits = 9
 	steps    = 1 << stepBits
+	perStep  = math.Ln2 / steps
+	whole    = 0x1.8p52     // adding it leaves the nearest whole number in the low bits
+	farthest = 60 / perStep // below e^-60 a weight is 0
 )
 
 var exp2Table = func() (t [steps]uint64) {
@@ -16,12 +23,24 @@ var exp2Table = func() (t [steps]uint64) {
 	return t
 }()
 
-// exp returns e^x for -700 < x <= 0, within 1e-13 of it: x is cut into k*ln2/steps and a rest below 0.0007, for which three terms do.
-func exp(x float64) float64 {
-	const shift = 0x1.8p52 // adding it leaves the nearest whole number in the low bits
-	t := x*(steps/math.Ln2) + shift
-	k := math.Float64bits(t)
-	r := x - (t-shift)*(math.Ln2/steps)
-	s := math.Float64frombits(exp2Table[k%steps] + k<<(52-stepBits))
-	return s + s*(r+r*r*(0.5+r*(1.0/6)))
+// weigh sets the weight of each token to e^((logit-top)*scale) and returns their sum. No logit is above top.
+func (d *Drawer) weigh(logits []float32, top float32, scale float64) (sum float64) {
+	d.w = slices.Grow(d.w[:0], len(logits))[:len(logits)]
+	w := d.w[:len(logits)]
+	scale /= perStep
+	for i, l := range logits {
+		y := float64(l-top) * scale
+		if y < -farthest {
+			w[i] = 0
+			continue
+		}
+		t := y + whole
+		k := math.Float64bits(t)
+		f := y - (t - whole)
+		s := math.Float64frombits(exp2Table[k%steps] + k<<(52-stepBits))
+		e := s + s*(f*(perStep+f*(perStep*perStep/2)))
+		w[i] = e
+		sum += e
+	}
+	return sum
 }

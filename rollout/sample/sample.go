@@ -78,35 +78,20 @@ func (d *Drawer) Draw(logits []float32, s rl.Sampling, i int) (token int32, trun
 
 // likeliest returns the first token with the largest logit.
 func likeliest(logits []float32) (int32, error) {
-	best := 0
+	top, best := float32(math.Inf(-1)), -1
 	for i, l := range logits {
-		if l > logits[best] {
-			best = i
+		if l <= top {
+			continue
 		}
-		if l != l || l > math.MaxFloat32 {
+		if !(l <= math.MaxFloat32) { // NaN comes here too, since it compares with nothing
 			return 0, fmt.Errorf("logit of token %d is %v, want a finite number", i, l)
 		}
+		top, best = l, i
 	}
-	if len(logits) == 0 || logits[best] < -math.MaxFloat32 {
+	if best < 0 {
 		return 0, fmt.Errorf("none of %d logits is a finite number", len(logits))
 	}
 	return int32(best), nil
-}
-
-// weigh sets the tokens' weights and returns their sum.
-func (d *Drawer) weigh(logits []float32, top float32, scale float64) (sum float64) {
-	d.w = slices.Grow(d.w[:0], len(logits))[:len(logits)]
-	for i, l := range logits {
-		x := float64(l-top) * scale
-		if x < -60 {
-			d.w[i] = 0
-			continue
-		}
-		e := exp(x)
-		d.w[i] = e
-		sum += e
-	}
-	return sum
 }
 
 // pick returns the first token at which the sum of weights exceeds x.

@@ -11,14 +11,28 @@ import (
 	"furlong/rl"
 )
 
-func TestExp(t *testing.T) {
-	for x := -60.0; x <= 0; x += 0.00137 {
-		if got, want := exp(x), math.Exp(x); math.Abs(got/want-1) > 1e-13 {
-			t.Fatalf("exp(%v) = %v, want %v", x, got, want)
-		}
+func TestWeigh(t *testing.T) {
+	var logits []float32
+	for x := float32(0); x >= -70; x -= 0.00137 {
+		logits = append(logits, x+3)
 	}
-	if exp(0) != 1 {
-		t.Errorf("exp(0) = %v, want 1", exp(0))
+	for _, scale := range []float64{1, 0.37, 4} {
+		var d Drawer
+		sum, got := 0.0, d.weigh(logits, 3, scale)
+		for i, l := range logits {
+			x := float64(l-3) * scale
+			want := math.Exp(x)
+			if x < -60 {
+				want = 0
+			}
+			if math.Abs(d.w[i]-want) > 6e-11*want {
+				t.Fatalf("weight at %v is %v, want %v", x, d.w[i], want)
+			}
+			sum += d.w[i]
+		}
+		if got != sum || d.w[0] != 1 {
+			t.Errorf("sum is %v, want %v; the likeliest weighs %v, want 1", got, sum, d.w[0])
+		}
 	}
 }
 
