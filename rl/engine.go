@@ -44,7 +44,8 @@ type RolloutEngine interface {
 type TrainEngine interface {
 	// Score fills TrainLogProbs and Entropy of every sample under the current weights, at the samples' own temperature.
 	Score(ctx context.Context, s []*Sample) error
-	// Step takes one optimizer step. A step that must not be taken (a gradient that is not finite) leaves the weights and says so in Stats.
+	// Step takes one optimizer step. A step that must not be taken (a gradient that is not finite, no sample that may train) leaves the
+	// weights and says so in Stats: train/skipped_steps is 1.
 	Step(ctx context.Context, b *Batch) (Stats, error)
 	// Publish returns the current weights under version v.
 	Publish(v Version) Weights

@@ -31,5 +31,8 @@ func (c Config) Validate() error {
 	if c.MaxTokens < 1 {
 		errs = append(errs, fmt.Errorf("--max-tokens-per-gpu is %d, want at least 1", c.MaxTokens))
 	}
+	if c.Loss.Agg == loss.SeqSumNorm && c.MaxLength < 1 {
+		errs = append(errs, fmt.Errorf("--loss-agg %s divides by the longest response allowed, which is %d, want at least 1", c.Loss.Agg, c.MaxLength))
+	}
 	return errors.Join(append(errs, c.Loss.Validate(), c.Optim.Validate())...)
 }

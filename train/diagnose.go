@@ -8,27 +8,28 @@ import (
 	"furlong/train/loss"
 )
 
-// report writes a step's sums under their metric names.
+// report writes a step's sums under their metric names: the loss as it was descended, all else as means over tokens.
 func report(stats rl.Stats, s *loss.Sums, c loss.Config) {
 	stats["train/loss"] = s.Loss
-	stats["train/entropy_loss"] = s.Entropy
+	stats["train/entropy_loss"] = s.Mean(s.Entropy)
 	stats["train/nonfinite_tokens"] = float64(s.NonFinite)
 	stats["train/tokens"], stats["train/samples"] = float64(s.Tokens), float64(s.Samples)
 	if c.Type == "sft_loss" {
 		return
 	}
 	stats["train/pg_loss"] = s.PG
-	stats["train/pg_clipfrac"] = s.ClipFrac
-	stats["train/ppo_kl"] = s.PPOKL
-	stats["train/ois"] = s.OIS
-	stats["train/ess_ratio"] = s.ESS / float64(max(s.Samples, 1))
-	stats["train/train_rollout_logprob_abs_diff"] = s.GapAbs
-	stats["train/train_rollout_kl"] = s.GapKL
-	stats["train/tis"] = s.TIS
-	stats["train/tis_abs"] = s.TISAbs
-	stats["train/tis_clipfrac"] = s.TISClipFrac
+	stats["train/pg_clipfrac"] = s.Mean(s.ClipFrac)
+	stats["train/ppo_kl"] = s.Mean(s.PPOKL)
+	stats["train/ois"] = s.Mean(s.OIS)
+	stats["train/ess_ratio"] = s.ESS / float64(s.Samples)
+	stats["train/train_rollout_logprob_abs_diff"] = s.Mean(s.GapAbs)
+	stats["train/train_rollout_kl"] = s.Mean(s.GapKL)
+	stats["train/tis"] = s.Mean(s.TIS)
+	stats["train/tis_abs"] = s.Mean(s.TISAbs)
+	stats["train/tis_used"] = s.Mean(s.TISUsed)
+	stats["train/tis_clipfrac"] = s.Mean(s.TISClipFrac)
 	if c.UseKL {
-		stats["train/kl_loss"] = s.KL
+		stats["train/kl_loss"] = s.Mean(s.KL)
 	}
 }
 

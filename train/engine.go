@@ -40,6 +40,9 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	if cfg.Loss.UseKL && ref == nil {
 		return nil, fmt.Errorf("--use-kl-loss: no reference policy: give --ref-load")
 	}
+	if cfg.Optim.NeedsEnd() && cfg.Planned < 1 {
+		return nil, fmt.Errorf("--lr-decay-style %s: the run's length is not known: give --lr-decay-iters", cfg.Optim.Decay)
+	}
 	e := &Engine{cfg: cfg, actor: actor, ref: ref, k: k, files: files}
 	for _, p := range actor.Params() {
 		if cfg.FreezeGate && isGate(p.Name) {

@@ -30,16 +30,17 @@ func (l *expertLoad) watch(layer int, name string, t *tensor.Tensor, choice []in
 	}
 }
 
-// report writes the spread of the load: its coefficient of variation and its largest share of an even load, mean over layers.
+// report writes the spread of the load: its coefficient of variation, mean over layers, and the busiest expert's load over an even
+// one in the worst layer.
 func (l *expertLoad) report(stats rl.Stats) {
 	var cv, peak float64
 	for _, counts := range l.layers {
 		c, p := uneven(counts)
 		cv += c
-		peak += p
+		peak = max(peak, p)
 	}
 	if n := float64(len(l.layers)); n > 0 {
-		stats["moe/load_cv"], stats["moe/max_load"] = cv/n, peak/n
+		stats["moe/load_cv"], stats["moe/max_load"] = cv/n, peak
 	}
 }
 

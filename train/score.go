@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"furlong/model"
@@ -42,21 +43,38 @@ func (e *Engine) scorePass(m model.Model, p pass, put func(s *rl.Sample, lp, ent
 	return nil
 }
 
-// answered returns the samples that have a response. A prompt without tokens has nothing to condition on and is refused.
+// answered returns the samples that have a response. A prompt without tokens has nothing to condition on and is refused, as is a
+// sample with too many or too few figures.
 func answered(samples []*rl.Sample) ([]*rl.Sample, error) {
 	var out []*rl.Sample
 	for _, s := range samples {
-		if len(s.Prompt.Tokens) == 0 {
-			return nil, fmt.Errorf("prompt %s has no tokens, want at least one", s.Prompt.ID)
-		}
-		if s.LogProbs != nil && len(s.LogProbs) != len(s.Response) {
-			return nil, fmt.Errorf("prompt %s, sample %d: %d logprobs for %d response tokens", s.Prompt.ID, s.Index, len(s.LogProbs), len(s.Response))
+		if err := complete(s); err != nil {
+			return nil, fmt.Errorf("prompt %s, sample %d: %w", s.Prompt.ID, s.Index, err)
 		}
 		if len(s.Response) > 0 {
 			out = append(out, s)
 		}
 	}
 	return out, nil
+}
+
+// complete says what of s is missing or too much.
+func complete(s *rl.Sample) error {
+	if len(s.Prompt.Tokens) == 0 {
+		return errors.New("the prompt has no tokens, want at least one")
+	}
+	for _, f := range []struct {
+		name string
+		x    []float32
+	}{{"rollout logprobs", s.LogProbs}, {"trainer logprobs", s.TrainLogProbs}, {"reference logprobs", s.RefLogProbs}, {"entropies", s.Entropy}} {
+		if f.x != nil && len(f.x) != len(s.Response) {
+			return fmt.Errorf("%d %s for %d response tokens", len(f.x), f.name, len(s.Response))
+		}
+	}
+	if (s.TrainLogProbs == nil) != (s.Entropy == nil) {
+		return errors.New("trainer logprobs and entropies: one is there and not the other")
+	}
+	return nil
 }
 
 func clone(x []float32) []float32 { return append([]float32(nil), x...) }

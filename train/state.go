@@ -1,11 +1,11 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"furlong/checkpoint"
@@ -41,14 +41,27 @@ func (e *Engine) Export(dir string, scheme hf.Scheme) error {
 	return hf.Save(dir, e.actor.Params(), scheme, e.files.ConfigJSON, hf.SaveOptions{Experts: e.files.Experts})
 }
 
-// Load restores what Save wrote.
-func (e *Engine) Load(_ context.Context, dir string) error {
+// Load restores what Save wrote. A state that another model or other frozen tensors made, or whose two files do not belong
+// together, is refused with the name of a tensor. Names, formats and shapes are compared before anything changes; after any later
+// error the engine holds parts of both states.
+func (e *Engine) Load(_ context.Context, dir string) (err error) {
+	path := filepath.Join(dir, optimFile)
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	steps, err := e.checkOptimizer(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	if err := LoadModel(e.actor, filepath.Join(dir, modelDir), e.files); err != nil {
 		return err
 	}
-	if err := e.loadOptimizer(filepath.Join(dir, optimFile)); err != nil {
+	if err := e.fillOptimizer(f); err != nil {
 		return err
 	}
+	e.opt.SetSteps(steps)
 	e.prepare()
 	return nil
 }
@@ -86,7 +99,10 @@ func (e *Engine) saveOptimizer(path string) error {
 		return err
 	}
 	err = e.eachPart(func(name string, x []float32, shape []int) error { return w.Write(name, tensor.Of(x, shape...)) })
-	return errors.Join(err, w.Close())
+	if closed := w.Close(); err == nil {
+		err = closed
+	}
+	return err
 }
 
 // eachPart calls f for every tensor of the optimizer's state, in order.
@@ -101,38 +117,53 @@ func (e *Engine) eachPart(f func(name string, x []float32, shape []int) error) e
 	return nil
 }
 
-func (e *Engine) loadOptimizer(path string) (err error) {
-	f, err := safetensors.Open(path)
-	if err != nil {
-		return err
+// checkOptimizer compares a file with the optimizer and returns the number of steps that the file's state has taken.
+func (e *Engine) checkOptimizer(f *safetensors.File) (steps int, err error) {
+	known := map[string]bool{}
+	var errs []error
+	e.eachPart(func(name string, _ []float32, shape []int) error {
+		known[name] = true
+		want := checkpoint.Info{Type: dtype.F32, Shape: shape}
+		if got, ok := f.Info(name); !ok {
+			errs = append(errs, fmt.Errorf("tensor %q is missing", name))
+		} else if !got.Equal(want) {
+			errs = append(errs, fmt.Errorf("tensor %q is %v, want %v", name, got, want))
+		}
+		return nil
+	})
+	for _, name := range f.Names() {
+		if !known[name] {
+			errs = append(errs, fmt.Errorf("tensor %q is of no trained parameter", name))
+		}
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	steps, err := strconv.Atoi(f.Metadata()[stepsKey])
+	steps, err = strconv.Atoi(f.Metadata()[stepsKey])
 	if err != nil || steps < 0 {
-		return fmt.Errorf("%s: %s is %q, want a count", path, stepsKey, f.Metadata()[stepsKey])
+		errs = append(errs, fmt.Errorf("%s is %q, want a count", stepsKey, f.Metadata()[stepsKey]))
 	}
-	want := 0
-	err = e.eachPart(func(name string, x []float32, shape []int) error {
-		want++
-		t, err := f.Tensor(name)
+	return steps, checkpoint.Join(errs)
+}
+
+// fillOptimizer reads masters and moments. The masters must be those of the weights that were loaded.
+func (e *Engine) fillOptimizer(f *safetensors.File) error {
+	for _, s := range e.opt.States() {
+		if err := fillState(f, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fillState(f *safetensors.File, s *optim.State) error {
+	weights := bytes.Clone(s.Param.Value.Mem)
+	for _, p := range parts {
+		t, err := f.Tensor(s.Param.Name + p.suffix)
 		if err != nil {
 			return err
 		}
-		if t.Type != dtype.F32 || !slices.Equal(t.Shape, shape) {
-			return fmt.Errorf("%s: %s is %v, want F32%v", path, name, t, shape)
-		}
-		copy(x, t.F32())
-		return nil
-	})
-	if err != nil {
-		return err
+		copy(p.of(s), t.F32())
 	}
-	if got := len(f.Names()); got != want {
-		return fmt.Errorf("%s: has %d tensors, the optimizer %d", path, got, want)
-	}
-	e.opt.SetSteps(steps)
-	for _, s := range e.opt.States() {
-		s.Push()
+	if s.Push(); !bytes.Equal(weights, s.Param.Value.Mem) {
+		return fmt.Errorf("%s: tensor %q rounds to other values than the model beside it has", optimFile, s.Param.Name+parts[0].suffix)
 	}
 	return nil
 }

@@ -10,13 +10,17 @@ import (
 )
 
 // Step takes one optimizer step on b: advantages, micro-batches, clip, update. Samples judged invalid (or, for a policy loss, not judged)
-// do not train and are counted. TrainLogProbs of a sample that was not scored are those of this step's own forward pass, which
+// and samples without a response do not train, shift no baseline and are counted; where no sample is left the step is skipped, which
+// is counted too. TrainLogProbs of a sample that was not scored are those of this step's own forward pass, which
 // for the first step on it is the same thing.
 func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
-	samples, excluded := e.trainable(b)
-	samples, err := answered(samples)
+	samples, err := e.trainable(b)
 	if err != nil {
 		return nil, err
+	}
+	excluded := float64(len(b.Samples) - len(samples))
+	if len(samples) == 0 {
+		return e.nothing(excluded), nil
 	}
 	if e.ref != nil {
 		if err := e.scoreReference(ctx, samples); err != nil {
@@ -31,24 +35,44 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 		return nil, err
 	}
 	stats := e.update(sums)
-	stats["train/excluded_samples"] = float64(excluded)
+	stats["train/excluded_samples"] = excluded
 	report(stats, sums, e.cfg.Loss)
 	diagnose(stats, samples)
 	e.load.report(stats)
 	return stats, nil
 }
 
-// trainable returns the samples that may train, and how many may not.
-func (e *Engine) trainable(b *rl.Batch) (out []*rl.Sample, excluded int) {
+// nothing returns the figures of a step for which there was no sample: nothing has moved, and means of no tokens are left out.
+func (e *Engine) nothing(excluded float64) rl.Stats {
+	return rl.Stats{
+		"train/lr-pg_0": e.rate(), "train/step": float64(e.opt.Steps()), "train/skipped_steps": 1,
+		"train/excluded_samples": excluded, "train/samples": 0, "train/tokens": 0,
+	}
+}
+
+// trainable returns the samples that may train.
+func (e *Engine) trainable(b *rl.Batch) ([]*rl.Sample, error) {
+	var judged []*rl.Sample
 	for _, s := range b.Samples {
-		judged := s.Verdict == rl.Right || s.Verdict == rl.Wrong
-		if judged || (e.supervised() && s.Verdict == rl.Ungraded) {
-			out = append(out, s)
-		} else {
-			excluded++
+		if s.Verdict == rl.Right || s.Verdict == rl.Wrong || (e.supervised() && s.Verdict == rl.Ungraded) {
+			judged = append(judged, s)
 		}
 	}
-	return out, excluded
+	out, err := answered(judged)
+	if err != nil {
+		return nil, err
+	}
+	return out, e.comparable(out)
+}
+
+// comparable says which sample lacks the rollout engine's logprobs, if the loss needs them.
+func (e *Engine) comparable(samples []*rl.Sample) error {
+	for _, s := range samples {
+		if s.LogProbs == nil && e.cfg.Loss.UseTIS && !e.supervised() {
+			return fmt.Errorf("prompt %s, sample %d: no rollout logprobs, which --use-tis needs", s.Prompt.ID, s.Index)
+		}
+	}
+	return nil
 }
 
 func (e *Engine) supervised() bool { return e.cfg.Loss.Type == "sft_loss" }
@@ -131,9 +155,12 @@ func (e *Engine) micro(p pass, weight map[*rl.Sample]float64, sums *loss.Sums) (
 	return nil
 }
 
+// rate returns the learning rate of the next step.
+func (e *Engine) rate() float64 { return e.cfg.Optim.Rate(e.opt.Steps(), e.cfg.Planned) }
+
 // update moves the weights, unless the loss or the gradient is not finite: then the step is skipped and the weights stay.
 func (e *Engine) update(sums *loss.Sums) rl.Stats {
-	lr := e.cfg.Optim.Rate(e.opt.Steps(), e.cfg.Planned)
+	lr := e.rate()
 	stats := rl.Stats{"train/lr-pg_0": lr, "train/skipped_steps": 0}
 	norm := math.NaN()
 	if sums.Finite() {

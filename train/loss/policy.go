@@ -57,20 +57,15 @@ func (c Config) Policy(t Tokens, dlp, dent []float32, s *Sums) {
 	n := len(t.New)
 	if n > 0 {
 		s.ESS += sumW * sumW / (float64(n) * math.Max(sumW2, 1e-8))
-		s.count(t)
+		s.Samples++
+		s.Tokens += n
 	}
-}
-
-func (s *Sums) count(t Tokens) {
-	n := len(t.New)
-	s.Samples++
-	s.Tokens += n
-	s.Weight += t.Weight * float64(n)
 }
 
 // token does Policy for token i and returns the ratio of new to old. A token whose logprobs are not finite is counted, and makes
 // the step one that must not be taken.
 func (c Config) token(t Tokens, i int, dlp, dent []float32, s *Sums) float64 {
+	s.Weight += t.Weight
 	lp, old := float64(t.New[i]), float64(t.Old[i])
 	if !finite(lp) || !finite(old) {
 		s.NonFinite++
@@ -184,12 +179,14 @@ func (c Config) Supervised(t Tokens, dlp, dent []float32, s *Sums) {
 			s.NonFinite++
 			s.nonFiniteLoss = true
 		}
+		s.Weight += t.Weight
 		s.Loss -= t.Weight * float64(v)
 		s.Entropy += t.Weight * float64(t.Entropy[i])
 		dlp[i], dent[i] = float32(-t.Weight), 0
 	}
-	if len(t.New) > 0 {
-		s.count(t)
+	if n := len(t.New); n > 0 {
+		s.Samples++
+		s.Tokens += n
 	}
 }
 
