@@ -194,8 +194,7 @@ func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float3
 //go:noescape
 func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)
 
-// Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd the last row's are
-// written twice.
+// Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.
 //
 //go:noescape
 func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32)

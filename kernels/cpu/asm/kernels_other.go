@@ -8,64 +8,104 @@ package asm
 func Pause(n int) { panic(missing) }
 
 // Gemm6x16 is for amd64.
-func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm6x16H is for amd64.
-func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm5x16 is for amd64.
-func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm5x16H is for amd64.
-func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm4x16 is for amd64.
-func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm4x16H is for amd64.
-func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm3x16 is for amd64.
-func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm3x16H is for amd64.
-func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm2x16 is for amd64.
-func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm2x16H is for amd64.
-func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm1x16 is for amd64.
-func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm1x16H is for amd64.
-func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm3x32 is for amd64.
-func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm3x32H is for amd64.
-func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm2x32 is for amd64.
-func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm2x32H is for amd64.
-func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm1x32 is for amd64.
-func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm1x32H is for amd64.
-func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm1x64 is for amd64.
-func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // Gemm1x64H is for amd64.
-func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) { panic(missing) }
+func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int) {
+	panic(missing)
+}
 
 // PackRows is for amd64.
 func PackRows(dst *float32, b *float32, n int, ld int) { panic(missing) }
@@ -98,10 +138,14 @@ func Rho(rho *float32, x *float32, rows int, dim int, eps float32) { panic(missi
 func ScaleRows(y *float32, x *float32, w *float32, rho *float32, rows int, dim int) { panic(missing) }
 
 // NormGrad is for amd64.
-func NormGrad(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int) { panic(missing) }
+func NormGrad(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int) {
+	panic(missing)
+}
 
 // NormWeights is for amd64.
-func NormWeights(dw *float32, dy *float32, x *float32, rho *float32, rows int, cols int, dim int) { panic(missing) }
+func NormWeights(dw *float32, dy *float32, x *float32, rho *float32, rows int, cols int, dim int) {
+	panic(missing)
+}
 
 // ColumnSum is for amd64.
 func ColumnSum(dw *float32, dy *float32, rows int, cols int, dim int) { panic(missing) }
@@ -116,25 +160,37 @@ func DotRows(d *float32, a *float32, b *float32, rows int, dim int) { panic(miss
 func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float32) { panic(missing) }
 
 // SwiGLUGrad is for amd64.
-func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32) { panic(missing) }
+func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32) {
+	panic(missing)
+}
 
 // Scores is for amd64.
-func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32) { panic(missing) }
+func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32) {
+	panic(missing)
+}
 
 // Softmax is for amd64.
 func Softmax(e *float32, m *float32, z *float32, sink *float32, n int) { panic(missing) }
 
 // Values is for amd64.
-func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) { panic(missing) }
+func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) {
+	panic(missing)
+}
 
 // QueryGrad is for amd64.
-func QueryGrad(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) { panic(missing) }
+func QueryGrad(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) {
+	panic(missing)
+}
 
 // AttendGrad is for amd64.
-func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int) { panic(missing) }
+func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int) {
+	panic(missing)
+}
 
 // RowGrad is for amd64.
-func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int) { panic(missing) }
+func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int) {
+	panic(missing)
+}
 
 // IndexScores is for amd64.
 func IndexScores(s *float32, d *float32, w *float32, n int) { panic(missing) }
@@ -146,40 +202,60 @@ func MaxIndex(rows *int32, n int) uint32 { panic(missing) }
 func Collapse(y *float32, x *float32, pre *float32, rows int, dim int) { panic(missing) }
 
 // CollapseGrad is for amd64.
-func CollapseGrad(dx *float32, dpre *float32, dy *float32, x *float32, pre *float32, rows int, dim int) { panic(missing) }
+func CollapseGrad(dx *float32, dpre *float32, dy *float32, x *float32, pre *float32, rows int, dim int) {
+	panic(missing)
+}
 
 // Expand is for amd64.
-func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, rows int, dim int) { panic(missing) }
+func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, rows int, dim int) {
+	panic(missing)
+}
 
 // ExpandGrad is for amd64.
-func ExpandGrad(dx *float32, do *float32, dy *float32, post *float32, comb *float32, rows int, dim int) { panic(missing) }
+func ExpandGrad(dx *float32, do *float32, dy *float32, post *float32, comb *float32, rows int, dim int) {
+	panic(missing)
+}
 
 // ExpandDots is for amd64.
-func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int) { panic(missing) }
+func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int) {
+	panic(missing)
+}
 
 // HyperMap is for amd64.
-func HyperMap(pre *float32, post *float32, comb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32) { panic(missing) }
+func HyperMap(pre *float32, post *float32, comb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32) {
+	panic(missing)
+}
 
 // HyperMapGrad is for amd64.
-func HyperMapGrad(ga *float32, u *float32, dz *float32, drho *float32, dpre *float32, dpost *float32, dcomb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32) { panic(missing) }
+func HyperMapGrad(ga *float32, u *float32, dz *float32, drho *float32, dpre *float32, dpost *float32, dcomb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32) {
+	panic(missing)
+}
 
 // ScaleChains is for amd64.
 func ScaleChains(dscale *float32, ga *float32, u *float32, n int) { panic(missing) }
 
 // Rope is for amd64.
-func Rope(y *float32, x *float32, cos *float32, sin *float32, rows int, heads int, dim int, pairs int, inverse int, add int) { panic(missing) }
+func Rope(y *float32, x *float32, cos *float32, sin *float32, rows int, heads int, dim int, pairs int, inverse int, add int) {
+	panic(missing)
+}
 
 // Pool is for amd64.
-func Pool(y *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32) { panic(missing) }
+func Pool(y *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32) {
+	panic(missing)
+}
 
 // PoolGrad is for amd64.
-func PoolGrad(draw *float32, dbias *float32, dy *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32) { panic(missing) }
+func PoolGrad(draw *float32, dbias *float32, dy *float32, pool *float32, bias *float32, slots *int, n int, dim int, tmp *float32) {
+	panic(missing)
+}
 
 // LogProb is for amd64.
 func LogProb(sums *float32, x *float32, n int, scale float32) { panic(missing) }
 
 // LogProbGrad is for amd64.
-func LogProbGrad(dx *float32, x *float32, n int, scale float32, lse float32, dlp float32, dent float32, ent float32, entropy int) { panic(missing) }
+func LogProbGrad(dx *float32, x *float32, n int, scale float32, lse float32, dlp float32, dent float32, ent float32, entropy int) {
+	panic(missing)
+}
 
 // Combine is for amd64.
 func Combine(y *float32, x *float32, rows *int32, k int, n int, dim int) { panic(missing) }

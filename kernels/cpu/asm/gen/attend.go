@@ -37,8 +37,7 @@ func heads(p gp, width, width3 gp) []operand.Mem {
 
 func (g *gen) scores() {
 	g.fn("Scores", "(d, q, pool *float32, rows *int32, n, dim int, scale float32)",
-		"Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd the last row's are",
-		"written twice.")
+		"Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.")
 	d, q, pool, rows, n, width := g.arg("d"), g.arg("q"), g.arg("pool"), g.arg("rows"), g.arg("n"), g.bytes("dim")
 	scale := g.spreadArg("scale")
 	w3, p := g.GP64(), g.GP64()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"go/format"
 	"regexp"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -54,7 +55,11 @@ func generate() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{asmFile: asm, stubFile: stubs, otherFile: others(f)}, refuseWide(asm)
+	other, err := format.Source(others(f))
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{asmFile: asm, stubFile: stubs, otherFile: other}, refuseWide(asm)
 }
 
 // others returns functions for machines without the assembly. Package cpu never calls them.

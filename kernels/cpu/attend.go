@@ -1,0 +1,186 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+
+	"furlong/kernels"
+	"furlong/kernels/cpu/asm"
+	"furlong/tensor"
+)
+
+// group is how many heads the assembly takes at once; a last group is filled up with heads of zeros.
+const group = 4
+
+// An attention is the shapes and inputs of one call.
+type attention struct {
+	heads, groups, dim int
+	scale              float32
+	q, sink            []float32
+	views              []kernels.View
+	pools              [][]float32
+}
+
+// newAttention checks queries, sink and views.
+func newAttention(kernel string, q, sink *tensor.Tensor, heads int, views []kernels.View) *attention {
+	if heads < 1 || wide(q)%heads != 0 {
+		panic(fmt.Sprintf("%s: q is %s, want [T, %d*D]", kernel, dims(q.Shape), heads))
+	}
+	dim := wide(q) / heads
+	a := &attention{heads: heads, groups: (heads + group - 1) / group, dim: dim, scale: rootScale(dim), q: q.F32(), sink: sink.F32(), views: views}
+	want(kernel, "sink", sink, heads, 1)
+	for i, v := range views {
+		wantView(kernel, fmt.Sprintf("views[%d]", i), v, q.Shape[0], dim)
+		a.pools = append(a.pools, v.Pool.F32())
+	}
+	return a
+}
+
+// rootScale returns n^(-1/2), rounded once from float64.
+func rootScale(n int) float32 { return float32(1 / math.Sqrt(float64(n))) }
+
+// fits reports whether the assembly can take the call.
+func (b *Backend) attends(q, sink *tensor.Tensor, heads int, views []kernels.View) bool {
+	if heads < 1 || !b.whole(wide(q)/heads) || !single(q, sink) {
+		return false
+	}
+	for _, v := range views {
+		if !single(v.Pool) {
+			return false
+		}
+	}
+	return true
+}
+
+// reads returns the rows that queries lo up to hi read, and the most that one of them does.
+func (a *attention) reads(lo, hi int) (sum, most int) {
+	for t := lo; t < hi; t++ {
+		n := 0
+		for i := range a.views {
+			n += int(a.views[i].Hi[t] - a.views[i].Lo[t])
+		}
+		sum, most = sum+n, max(most, n)
+	}
+	return sum, most
+}
+
+// cost returns the work of a query, for each multiply-add of a head with a row.
+func (a *attention) cost(queries, each int) int {
+	sum, _ := a.reads(0, queries)
+	return (sum/max(queries, 1) + 1) * a.heads * a.dim * each
+}
+
+// checkRows panics if a row lies outside of a pool of n: the assembly would read it.
+func checkRows(rows []int32, n int) {
+	whole := len(rows) &^ 7
+	if whole > 0 && int(asm.MaxIndex(&rows[0], whole)) >= n {
+		whole = 0 // look for the one to name
+	}
+	for _, r := range rows[whole:] {
+		if uint(r) >= uint(n) {
+			panic(fmt.Sprintf("attend: row %d of a pool of %d", r, n))
+		}
+	}
+}
+
+// four returns four heads of n numbers each from head h on: where they lie, or a copy filled up with zeros.
+func (a *attention) four(x []float32, t, h, n int, pad []float32) []float32 {
+	at := (t*a.heads + h) * n
+	if h+group <= a.heads {
+		return x[at:][:group*n]
+	}
+	real := copy(pad, x[at:][:(a.heads-h)*n])
+	clear(pad[real : group*n])
+	return pad[:group*n]
+}
+
+// Attend sets o and lse; see [furlong/kernels.Attention].
+func (b *Backend) Attend(o, lse, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
+	if !b.attends(q, sink, heads, views) {
+		b.Backend.Attend(o, lse, q, sink, heads, views...)
+		return
+	}
+	a := newAttention("attend", q, sink, heads, views)
+	want("attend", "o", o, q.Shape[0], heads*a.dim)
+	want("attend", "lse", lse, q.Shape[0], heads)
+	out, logs := o.F32(), lse.F32()
+	b.each(q.Shape[0], a.cost(q.Shape[0], 2), func(lo, hi int, s *scratch) {
+		a.forward(out, logs, lo, hi, s)
+	})
+}
+
+// forward computes queries lo up to hi.
+func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
+	_, most := a.reads(lo, hi)
+	e := s.f32((most + 2) * group)
+	pad, ones := s.f32(3*group*a.dim), s.ones(a.dim)
+	sums := (hi - lo) * a.groups * group
+	m, z := s.f32(sums), s.f32((sums+7)&^7)
+	i := 0
+	for t := lo; t < hi; t++ {
+		for h := 0; h < a.heads; h += group {
+			q, sink := a.four(a.q, t, h, a.dim, pad), a.four(a.sink, 0, h, 1, pad[2*group*a.dim:])
+			a.softmax(e, m[i:][:group], z[i:][:group], q, sink, t)
+			to := pad[group*a.dim:][:group*a.dim]
+			if h+group <= a.heads {
+				to = out[(t*a.heads+h)*a.dim:][:group*a.dim]
+			}
+			a.values(to, e, ones, z[i:][:group], t)
+			if h+group > a.heads {
+				copy(out[(t*a.heads+h)*a.dim:][:(a.heads-h)*a.dim], to)
+			}
+			i += group
+		}
+	}
+	for j := sums; j < len(z); j++ {
+		z[j] = 1
+	}
+	asm.Log(&z[0], &z[0], len(z))
+	for t := range hi - lo {
+		for h := range a.heads {
+			j := t*a.groups*group + h
+			logs[(lo+t)*a.heads+h] = m[j] + z[j]
+		}
+	}
+}
+
+// softmax sets e to the exponentials of query t, [rows, 4], and m and z to their maxima and sums.
+func (a *attention) softmax(e, m, z, q, sink []float32, t int) {
+	n := a.scores(e, q, a.scale, t)
+	asm.Softmax(&e[0], &m[0], &z[0], &sink[0], n)
+}
+
+// scores sets d to the dots of four heads with the rows of query t, times scale, and returns the number of rows. If that
+// is odd the last row stands twice, since two rows share a register.
+func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
+	for i := range a.views {
+		if rows := a.views[i].At(t); len(rows) > 0 {
+			checkRows(rows, len(a.pools[i])/a.dim)
+			asm.Scores(part(d, n*group, (len(rows)+len(rows)&1)*group), &q[0], &a.pools[i][0], &rows[0], len(rows), a.dim, scale)
+			n += len(rows)
+		}
+	}
+	if n%2 == 1 {
+		copy(d[n*group:][:group], d[(n-1)*group:])
+	}
+	return n
+}
+
+// values sets o of four heads to the sums of rows weighted by e, divided by z.
+func (a *attention) values(o, e, ones, z []float32, t int) {
+	n := 0
+	for i := range a.views {
+		if rows := a.views[i].At(t); len(rows) > 0 {
+			asm.Values(&o[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
+			n += len(rows)
+		}
+	}
+	if n == 0 {
+		clear(o)
+	}
+	var inv [group]float32
+	for h := range inv {
+		inv[h] = 1 / z[h]
+	}
+	asm.ScaleRows(&o[0], &o[0], &ones[0], &inv[0], group, a.dim)
+}
