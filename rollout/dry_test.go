@@ -29,8 +29,10 @@ func (dry) Attend(_, _, _, _ *tensor.Tensor, _ int, _ ...kernels.View)     {}
 func (dry) Pool(_, _ *tensor.Tensor, _ bool, _, _ kernels.View)            {}
 func (dry) PoolBackward(_, _, _, _ *tensor.Tensor, _ bool, _, _ kernels.View) {
 }
+
 func (dry) AttendBackward(_, _ *tensor.Tensor, _ []*tensor.Tensor, _, _, _, _, _ *tensor.Tensor, _ int, _ ...kernels.View) {
 }
+
 func (dry) IndexTopK(_, _ *tensor.Tensor, _ int, keys kernels.View, k int) kernels.View {
 	out := kernels.View{Pool: keys.Pool, Rows: keys.Rows, Lo: keys.Lo, Hi: make([]int32, len(keys.Lo))}
 	for t, lo := range keys.Lo {

@@ -48,22 +48,28 @@ func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.
 		got := 0
 		defer func() {
 			if got < len(reqs) {
-				e.abandon(c)
+				e.abandon(context.WithoutCancel(ctx), c)
 			}
 		}()
-		for range reqs {
-			select {
-			case r := <-c.out:
-				got++
-				if !yield(r.sample, r.err) || r.err != nil {
-					return
-				}
-			case <-ctx.Done():
-				yield(nil, context.Cause(ctx))
+		for ; got < len(reqs); got++ {
+			r := c.wait(ctx)
+			if !yield(r.sample, r.err) || r.err != nil {
 				return
 			}
 		}
 	}
+}
+
+// wait returns the next result, or the end of ctx, which comes first when both are there.
+func (c *call) wait(ctx context.Context) result {
+	select {
+	case r := <-c.out:
+		if ctx.Err() == nil {
+			return r
+		}
+	case <-ctx.Done():
+	}
+	return result{err: context.Cause(ctx)}
 }
 
 // submit checks all requests and hands them to the loop, or none.
@@ -177,9 +183,9 @@ func (e *Engine) drop(r *request) {
 }
 
 // abandon aborts what is left of a call.
-func (e *Engine) abandon(c *call) {
+func (e *Engine) abandon(ctx context.Context, c *call) {
 	// The loop answers between two passes, or has stopped and dropped everything.
-	_ = e.do(context.Background(), func() {
+	_ = e.do(ctx, func() {
 		for _, r := range e.flight {
 			if r.call == c {
 				e.drop(r)

@@ -29,8 +29,13 @@ func small() dsv4.Config {
 		IndexHeads: 2, IndexDim: 8, IndexTopK: 3, Experts: 4, TopK: 2, ExpertDim: 8, RoutedFactor: 1.5, Limit: 10, LimitShared: 10,
 		Streams: 2, SinkhornIter: 5, HyperEps: 1e-6, NormEps: 1e-6, RopeTheta: 10000, CompressRopeTheta: 160000,
 		Yarn: dsv4.Yarn{Factor: 16, Original: 256, BetaFast: 32, BetaSlow: 1}, MaxPositions: 4096, InitRange: 0.3,
-		Layers: []dsv4.Layer{{Attention: dsv4.W, Router: dsv4.Hash}, {Attention: dsv4.C4, Router: dsv4.Hash},
-			{Attention: dsv4.C128, Router: dsv4.Learned}, {Attention: dsv4.C4, Router: dsv4.Learned}, {Attention: dsv4.W, Router: dsv4.Learned}},
+		Layers: []dsv4.Layer{
+			{Attention: dsv4.W, Router: dsv4.Hash},
+			{Attention: dsv4.C4, Router: dsv4.Hash},
+			{Attention: dsv4.C128, Router: dsv4.Learned},
+			{Attention: dsv4.C4, Router: dsv4.Learned},
+			{Attention: dsv4.W, Router: dsv4.Learned},
+		},
 	}
 }
 
@@ -211,8 +216,11 @@ func (o oracle) check(s *rl.Sample) error {
 
 func (o oracle) redraw(s *rl.Sample, i int, logits []float32) error {
 	token, trunc, err := new(sample.Drawer).Draw(logits, s.Sampling, i)
-	if err != nil || token != s.Response[i] {
-		return fmt.Errorf("it is %d, want %d (%v)", s.Response[i], token, err)
+	if err != nil {
+		return err
+	}
+	if token != s.Response[i] {
+		return fmt.Errorf("it is %d, want %d", s.Response[i], token)
 	}
 	if sample.Truncates(s.Sampling) != (s.TruncLogProbs != nil) || s.TruncLogProbs != nil && s.TruncLogProbs[i] != trunc {
 		return fmt.Errorf("truncated logprobs are %v, want %v at %d", s.TruncLogProbs, trunc, i)

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"furlong/kv"
 	"furlong/model"
@@ -145,7 +146,7 @@ func (e *Engine) take(r *request, i int, lp float32) {
 		s.Versions = append(s.Versions, rl.Span{Version: e.version, Tokens: 1})
 	}
 	switch {
-	case contains(s.Sampling.StopIDs, token):
+	case slices.Contains(s.Sampling.StopIDs, token):
 		e.end(r, rl.StopToken)
 	case len(r.tokens) == r.limit:
 		e.end(r, rl.StopLength)
@@ -158,15 +159,6 @@ func (e *Engine) take(r *request, i int, lp float32) {
 func (e *Engine) end(r *request, why rl.Stop) {
 	e.pages.Advance(&r.seq, r.seq.Len(), r.tokens)
 	e.finish(r, why)
-}
-
-func contains(ids []int32, id int32) bool {
-	for _, x := range ids {
-		if x == id {
-			return true
-		}
-	}
-	return false
 }
 
 // guard runs mathematics, where a mistake panics, and turns that into an error.

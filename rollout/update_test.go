@@ -136,10 +136,16 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 		w    rl.Weights
 		want string
 	}{
-		{"one missing", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:len(ts)-1] }},
-			"1 of 145 tensors did not come, among them lm_head.weight"},
-		{"many missing", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:139] }},
-			"6 of 145 tensors did not come, among them lm_head.weight, model.hc_head.hc_base, model.hc_head.hc_fn"},
+		{
+			"one missing",
+			snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:len(ts)-1] }},
+			"1 of 145 tensors did not come, among them lm_head.weight",
+		},
+		{
+			"many missing",
+			snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:139] }},
+			"6 of 145 tensors did not come, among them lm_head.weight, model.hc_head.hc_base, model.hc_head.hc_fn",
+		},
 		{"one twice", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return append(ts, ts[3]) }}, m2.Params()[3].Name + " came twice"},
 		{"a stranger", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[5].Name = "model.x"; return ts }}, "model.x is no tensor of this model"},
 		{"a shape", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Shape = []int{16, 40}; return ts }}, "model.embed_tokens.weight: shape is [16 40], want [40 16]"},

@@ -146,9 +146,7 @@ func TestTruncate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var d Drawer
 			sum := d.weigh(logits, 0, 1)
-			for i, w := range []float64{0.5, 0.25, 0.125, 1, 0.25} { // what rounding of the logits took
-				d.w[i] = w
-			}
+			copy(d.w, []float64{0.5, 0.25, 0.125, 1, 0.25}) // what rounding of the logits took
 			d.truncate(tt.s, sum)
 			if !slices.Equal(d.kept, tt.want) {
 				t.Errorf("kept %v, want %v", d.kept, tt.want)
