@@ -26,6 +26,9 @@ func TestVectors(t *testing.T) {
 			}
 			for _, c := range rep.Checks {
 				t.Log(c)
+				if c.Name == "vectors left unread" && c.Worst != 0 || c.Count == 0 {
+					t.Errorf("%s: %v vectors, %d comparisons", c.Name, c.Worst, c.Count)
+				}
 			}
 			if !rep.OK {
 				t.Error("vectors are missed")

@@ -27,8 +27,8 @@ func newReport() *Report { return &Report{OK: true} }
 func (r *Report) see(name string, v, limit float64, where string) {
 	c := r.check(name, limit)
 	c.Count++
-	if math.IsNaN(v) {
-		v = math.Inf(1)
+	if math.IsNaN(v) || v > math.MaxFloat64 {
+		v = math.MaxFloat64 // JSON has no infinity
 	}
 	if v > c.Worst || c.Count == 1 {
 		c.Worst, c.Where = v, where
@@ -41,6 +41,12 @@ func (r *Report) see(name string, v, limit float64, where string) {
 // mustEqual counts discrete values that differ; none may.
 func (r *Report) mustEqual(name string, wrong int, where string) {
 	r.see(name, float64(wrong), 0, where)
+}
+
+// note adds a figure that is told and not judged.
+func (r *Report) note(name string, v float64, where string) {
+	c := r.check(name, v)
+	c.Worst, c.Where, c.Count = v, where, c.Count+1
 }
 
 func (r *Report) check(name string, limit float64) *Check {

@@ -202,3 +202,15 @@ func TestRunStops(t *testing.T) {
 		t.Errorf("Run = %v, want %v", err, context.Canceled)
 	}
 }
+
+// A directory may be of a model alone.
+func TestNumberFormatsMayBeAbsent(t *testing.T) {
+	rep := newReport()
+	if err := codecs(&vectors{dir: t.TempDir()}, rep); err != nil {
+		t.Fatal(err)
+	}
+	rep.require("quantised bytes")
+	if c := rep.Checks[0]; !rep.OK || c.Where != "no quant.safetensors" {
+		t.Errorf("OK is %v: %v, want true and a word that nothing was there", rep.OK, c)
+	}
+}

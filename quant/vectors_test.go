@@ -11,7 +11,7 @@ import (
 
 func open(t *testing.T) *safetensors.File {
 	t.Helper()
-	f, err := safetensors.Open("testdata/quant.safetensors")
+	f, err := safetensors.Open("../oracle/testdata/vectors/quant.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,5 +10,5 @@
 // Units: positions count tokens, entry positions windows; angles in radians.
 // Errors: a wrong configuration is an error that names its key; a wrong shape is a bug and panics.
 // Sources: the released DeepSeek-V4 configuration and checkpoints, and the public transformers implementation (5.17),
-// which the vectors in testdata were made with.
+// which the vectors in oracle/testdata were made with.
 package dsv4
