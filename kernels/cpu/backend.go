@@ -13,9 +13,10 @@ import (
 // same bits, slower. Several goroutines may use one Backend at once; their chunks share the helpers.
 type Backend struct {
 	*ref.Backend[float32]
-	simd bool // assembly, or else Go
-	pool *pool
-	jobs sync.Pool // *job
+	simd  bool // assembly, or else Go
+	pool  *pool
+	jobs  sync.Pool // *job
+	grads sync.Pool // *attentionGrad
 }
 
 var _ kernels.Backend = (*Backend)(nil)
@@ -45,6 +46,7 @@ func open(o Options, simd bool) *Backend {
 	}
 	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: newPool(o.Threads, looks)}
 	b.jobs.New = func() any { return new(job) }
+	b.grads.New = func() any { return new(attentionGrad) }
 	return b
 }
 
