@@ -17,19 +17,30 @@ import (
 	"furlong/train"
 )
 
-// decode runs the T = 64 case one token at a time over pages, and compares logits with the vectors' cached run and, which is stronger, bit
-// for bit with our own whole pass.
+// decode runs each case that has decode_logits one token at a time over pages, and compares logits with the vectors' cached run and, which
+// is stronger, bit for bit with our own whole pass.
 func (r *runner) decode(v *vectors, rep *Report) error {
-	ids, err := v.i32("T64.input_ids")
+	for _, n := range v.lengths() {
+		if pre := fmt.Sprintf("T%d.", n); v.has(pre + "decode_logits") {
+			if err := r.decodeCase(v, rep, pre); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *runner) decodeCase(v *vectors, rep *Report, pre string) error {
+	ids, err := v.i32(pre + "input_ids")
 	if err != nil {
 		return err
 	}
-	want, err := v.f64("T64.decode_logits")
+	want, err := v.f64(pre + "decode_logits")
 	if err != nil {
 		return err
 	}
 	got := r.stepByStep(ids)
-	rep.see("decode logits", maxAbs(got, want), r.logits, "T64.")
+	rep.see("decode logits", maxAbs(got, want), r.logits, pre)
 	whole := newTrace()
 	r.forward(r.ctx(), ids, whole)
 	r.mem.Reset()
@@ -39,7 +50,7 @@ func (r *runner) decode(v *vectors, rep *Report) error {
 			differ++
 		}
 	}
-	rep.mustEqual("decode equals the whole pass", differ, "T64.")
+	rep.mustEqual("decode equals the whole pass", differ, pre)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/model/dsv4"
 )
 
 // Options says what to check with.
@@ -37,7 +38,10 @@ func Run(ctx context.Context, dir string, o Options) (*Report, error) {
 	left := v.unread()
 	rep.note("vectors left unread", float64(len(left)), strings.Join(left[:min(3, len(left))], " "))
 	rep.require("float32 logits", "float32 logprobs", "float32 gradients", "float32 gradient digests",
-		"float32 router choices", "float32 indexer choices", "decode logits", "greedy tokens", "adamw losses", "quantised bytes")
+		"float32 router choices", "decode logits", "greedy tokens", "adamw losses", "rotation frequencies")
+	if v.cfg.Has(dsv4.C4) {
+		rep.require("float32 indexer choices")
+	}
 	return rep, nil
 }
 
@@ -67,6 +71,8 @@ func stages(ctx context.Context, v *vectors, o Options) []stage {
 			return err
 		}
 		return r.adamw(v, rep)
+	}}, {"rotations", func(rep *Report) error {
+		return rotations(v, rep)
 	}}, {"greedy", func(rep *Report) error {
 		return greedy(ctx, v, o.Fast, rep)
 	}}, {"number formats", func(rep *Report) error {

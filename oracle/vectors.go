@@ -114,7 +114,7 @@ func (v *vectors) unread() []string {
 	return slices.DeleteFunc(v.oracle.Names(), func(name string) bool {
 		_, read := v.read.Load(name)
 		info, _ := v.oracle.Info(name)
-		return read || slices.Contains(info.Shape, 0) || strings.HasPrefix(name, "rope.")
+		return read || slices.Contains(info.Shape, 0)
 	})
 }
 

@@ -80,8 +80,8 @@ func (g *attentionGrad) giveBack(b *Backend) {
 func (g *attentionGrad) gather() {
 	g.lists = g.lists[:0]
 	for i, d := range g.dpool {
-		if d == nil {
-			continue
+		if d == nil || d.Len() == 0 {
+			continue // not wanted, or no window has closed yet
 		}
 		k := slices.IndexFunc(g.lists, func(l readers) bool { return &l.grad[0] == part(d.F32(), 0, 1) })
 		if k < 0 {

@@ -43,10 +43,10 @@ func (r *configReader) config() Config {
 	return c
 }
 
-// has tells whether any layer is of kind k.
-func (c *Config) has(k AttentionKind) bool {
+// Has tells whether any layer is of kind k.
+func (c Config) Has(k AttentionKind) bool {
 	return slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.Attention == k })
 }
 
 // compressed tells whether any layer has compressed entries.
-func (c *Config) compressed() bool { return c.has(C4) || c.has(C128) }
+func (c *Config) compressed() bool { return c.Has(C4) || c.Has(C128) }

@@ -13,7 +13,7 @@ type configKey[T any] struct {
 
 // integerKeys returns the whole-number keys of c. Those of the schedule, the rates and the rotated channels have rules of their own.
 func (c *Config) integerKeys() []configKey[int] {
-	c4 := c.has(C4)
+	c4 := c.Has(C4)
 	return []configKey[int]{
 		{&c.Vocab, 0, 1 << 24, true, []string{"vocab_size"}},
 		{&c.Hidden, 0, 1 << 17, true, []string{"hidden_size", "dim"}},
@@ -38,8 +38,8 @@ func (c *Config) integerKeys() []configKey[int] {
 // rateKeys returns the keys of the compression rates.
 func (c *Config) rateKeys() []configKey[int] {
 	return []configKey[int]{
-		{&c.RateC4, 0, 1 << 16, c.has(C4), []string{"compress_rates.compressed_sparse_attention", "compress_rate_csa"}},
-		{&c.RateC128, 0, 1 << 16, c.has(C128), []string{"compress_rates.heavily_compressed_attention", "compress_rate_hca"}},
+		{&c.RateC4, 0, 1 << 16, c.Has(C4), []string{"compress_rates.compressed_sparse_attention", "compress_rate_csa"}},
+		{&c.RateC128, 0, 1 << 16, c.Has(C128), []string{"compress_rates.heavily_compressed_attention", "compress_rate_hca"}},
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Config) checkAttention(w *complaints) {
 	if c.RopeDim > c.HeadDim {
 		w.bad("qk_rope_head_dim is %d, want at most head_dim (%d)", c.RopeDim, c.HeadDim)
 	}
-	if c.has(C4) && c.RopeDim > c.IndexDim {
+	if c.Has(C4) && c.RopeDim > c.IndexDim {
 		w.bad("qk_rope_head_dim is %d, want at most index_head_dim (%d)", c.RopeDim, c.IndexDim)
 	}
 }

@@ -37,8 +37,7 @@ func New(cfg Config, format dtype.Type) *Model {
 	}
 	m.embed = b.matrix("model.embed_tokens.weight", cfg.Vocab, cfg.Hidden)
 	m.embed.Product = false
-	main := frequencies(cfg.RopeTheta, cfg.RopeDim, Yarn{})
-	compress := frequencies(cfg.CompressRopeTheta, cfg.RopeDim, cfg.Yarn)
+	main, compress := cfg.Frequencies()
 	for i, l := range cfg.Layers {
 		freq := main
 		if l.Attention != W {

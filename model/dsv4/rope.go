@@ -2,6 +2,11 @@ package dsv4
 
 import "math"
 
+// Frequencies returns the rotation frequencies of W layers, and those of everything in C4 and C128 layers.
+func (c Config) Frequencies() (main, compress []float32) {
+	return frequencies(c.RopeTheta, c.RopeDim, Yarn{}), frequencies(c.CompressRopeTheta, c.RopeDim, c.Yarn)
+}
+
 // frequencies returns theta^(-2p/dim) for each pair p, stretched by y. Every step is rounded to float32, in this order: that is
 // how the stored frequencies of released models come out bit for bit.
 func frequencies(theta float64, dim int, y Yarn) []float32 {
