@@ -43,7 +43,8 @@ type Prompt struct {
 	Label  string  // the gold answer
 	Set    string  // data set name
 
-	Metadata json.RawMessage // what the data set says besides, a JSON object; nil for nothing
+	// Metadata is what the data set says besides, a JSON object; nil for nothing, also after a checkpoint.
+	Metadata json.RawMessage `json:",omitempty"`
 }
 
 // Sampling says how to draw tokens. The zero value is not usable; start from DefaultSampling.
