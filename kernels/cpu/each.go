@@ -2,18 +2,12 @@ package cpu
 
 // rows is a loop over rows cut into chunks.
 type rows struct {
-	n, chunks, most int
-	body            func(lo, hi int, s *scratch)
+	n, chunks int
+	body      func(lo, hi int, s *scratch)
 }
 
-// mostCost is the work of one call of a body: assembly cannot be interrupted, and the collector waits for it.
-const mostCost = 1_500_000
-
 func (r *rows) chunk(i int, s *scratch) {
-	for lo, end := r.n*i/r.chunks, r.n*(i+1)/r.chunks; lo < end; lo += r.most {
-		s.reset()
-		r.body(lo, min(lo+r.most, end), s)
-	}
+	r.body(r.n*i/r.chunks, r.n*(i+1)/r.chunks, s)
 }
 
 // each runs body over rows 0 to n, in chunks if there is enough to do. cost is the work of a row in multiply-adds:
@@ -22,11 +16,25 @@ func (b *Backend) each(n, cost int, body func(lo, hi int, s *scratch)) {
 	if n == 0 {
 		return
 	}
-	r := &rows{n: n, body: body, chunks: 1, most: max(1, mostCost/max(cost, 1))}
+	r := &rows{n: n, body: body, chunks: 1}
 	if total := n * cost; b.pool.threads > 1 && total >= alone {
 		r.chunks = max(1, min(n, b.pool.threads*perThread, total/(alone/4)))
 	}
 	b.pool.run(r.chunks, r)
+}
+
+// mostCost is the work of one call of assembly: it cannot be interrupted, and the collector waits for it.
+const mostCost = 1_500_000
+
+// eachShort is each for a body that is one call of assembly: it runs for a few rows at a time.
+func (b *Backend) eachShort(n, cost int, body func(lo, hi int, s *scratch)) {
+	most := max(1, mostCost/max(cost, 1))
+	b.each(n, cost, func(lo, hi int, s *scratch) {
+		for ; lo < hi; lo += most {
+			s.reset()
+			body(lo, min(lo+most, hi), s)
+		}
+	})
 }
 
 // whole reports whether rows of the given channels are whole vectors of eight that the assembly can take.

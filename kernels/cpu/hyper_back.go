@@ -49,13 +49,19 @@ func (b *Backend) HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z,
 			m.inputs(dx.F32(), x.F32(), wide(x))
 		}
 	})
-	if dbase != nil && rows > 0 {
-		sumRows(dbase.F32(), g, rows, width)
-	}
-	if dscale != nil && rows > 0 {
-		scaleChains(dscale.F32(), g, u, rows, full)
+	for r := 0; r < rows; r += rowsOfChain {
+		n, at := min(rowsOfChain, rows-r), r*width
+		if dbase != nil {
+			sumRows(dbase.F32(), g[at:], n, width)
+		}
+		if dscale != nil {
+			scaleChains(dscale.F32(), g[at:], u[at:], n, full)
+		}
 	}
 }
+
+// rowsOfChain is how many rows one call of assembly takes through the scales' chains, which are slow.
+const rowsOfChain = 1024
 
 // mapsGrad is the backward pass of a group of tokens: g is the gradient of the logits, u is z*rho, [8, width].
 type mapsGrad struct {

@@ -67,19 +67,26 @@ func (b *Backend) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps 
 			}
 		}
 	})
-	if gw != nil && runs > 0 {
-		b.columns(runs, dim, func(lo, cols int) {
-			asm.NormWeights(&gw[lo], &out[lo], &in[lo], &rho[0], runs, cols, dim)
+	if gw != nil {
+		b.columns(runs, dim, func(r, n, lo, cols int) {
+			at := r*dim + lo
+			asm.NormWeights(&gw[lo], &out[at], &in[at], &rho[r], n, cols, dim)
 		})
 	}
 }
 
-// columns runs body over dim columns of n rows in pieces of whole vectors, whose chains go over all rows.
-func (b *Backend) columns(n, dim int, body func(lo, cols int)) {
-	const least = 16 // columns: a cache line
+// columns runs body over dim columns of n rows in pieces of whole vectors, whose chains go over all rows: for each piece
+// n rows from row r on, and so on.
+func (b *Backend) columns(n, dim int, body func(r, n, lo, cols int)) {
+	const (
+		least = 16   // columns: a cache line
+		most  = 2048 // rows of one call
+	)
 	b.each((dim+least-1)/least, n*least*normCost, func(lo, hi int, _ *scratch) {
 		lo, hi = lo*least, min(hi*least, dim)
-		body(lo, hi-lo)
+		for r := 0; r < n; r += most {
+			body(r, min(most, n-r), lo, hi-lo)
+		}
 	})
 }
 

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-
 	"furlong/kernels/cpu/asm"
 	"furlong/kernels/ref"
 	"furlong/tensor"
@@ -99,4 +98,3 @@ func (b *Backend) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse
 		}
 	})
 }
-

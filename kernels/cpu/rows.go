@@ -29,7 +29,7 @@ func (b *Backend) Add(y, p, q *tensor.Tensor) {
 	want("add", "b", q, y.Shape[0], wide(y))
 	out, in, other := y.F32(), p.F32(), q.F32()
 	const block = 64 // elements: a row for cutting
-	b.each((len(out)+block-1)/block, block*elementCost, func(lo, hi int, _ *scratch) {
+	b.eachShort((len(out)+block-1)/block, block*elementCost, func(lo, hi int, _ *scratch) {
 		hi = min(hi*block, len(out))
 		add(out[lo*block:hi], in[lo*block:hi], other[lo*block:hi])
 	})
@@ -40,7 +40,7 @@ func (b *Backend) Copy(y, x *tensor.Tensor) {
 	want("copy", "y", y, x.Shape[0], wide(x))
 	out, in := y.F32(), x.F32()
 	const block = 64
-	b.each((len(out)+block-1)/block, block*elementCost/2, func(lo, hi int, _ *scratch) {
+	b.eachShort((len(out)+block-1)/block, block*elementCost/2, func(lo, hi int, _ *scratch) {
 		hi = min(hi*block, len(out))
 		copy(out[lo*block:hi], in[lo*block:hi])
 	})

@@ -18,7 +18,7 @@ func (b *Backend) Collapse(y, x, pre *tensor.Tensor) {
 	want("collapse", "y", y, rows, dim)
 	want("collapse", "weights", pre, rows, numStreams)
 	out, in, w := y.F32(), x.F32(), pre.F32()
-	b.each(rows, 4*dim*elementCost, func(lo, hi int, _ *scratch) {
+	b.eachShort(rows, 4*dim*elementCost, func(lo, hi int, _ *scratch) {
 		n := hi - lo
 		asm.Collapse(part(out, lo*dim, n*dim), part(in, 4*lo*dim, 4*n*dim), part(w, 4*lo, 4*n), n, dim)
 	})
@@ -43,7 +43,7 @@ func (b *Backend) CollapseBackward(dx, dpre, dy, x, pre *tensor.Tensor) {
 	want(kernel, "dx", dx, rows, 4*dim)
 	want(kernel, "dpre", dpre, rows, numStreams)
 	gx, gp, out, in, w := dx.F32(), dpre.F32(), dy.F32(), x.F32(), pre.F32()
-	b.each(rows, 8*dim*elementCost, func(lo, hi int, _ *scratch) {
+	b.eachShort(rows, 8*dim*elementCost, func(lo, hi int, _ *scratch) {
 		n := hi - lo
 		asm.CollapseGrad(part(gx, 4*lo*dim, 4*n*dim), part(gp, 4*lo, 4*n), part(out, lo*dim, n*dim), part(in, 4*lo*dim, 4*n*dim), part(w, 4*lo, 4*n), n, dim)
 	})
@@ -59,7 +59,7 @@ func (b *Backend) Expand(y, x, o, post, comb *tensor.Tensor) {
 	wantExpand("expand", rows, dim, o, post, comb)
 	want("expand", "y", y, rows, 4*dim)
 	out, in, sub, p, c := y.F32(), x.F32(), o.F32(), post.F32(), comb.F32()
-	b.each(rows, 8*dim*elementCost, func(lo, hi int, _ *scratch) {
+	b.eachShort(rows, 8*dim*elementCost, func(lo, hi int, _ *scratch) {
 		n := hi - lo
 		asm.Expand(part(out, 4*lo*dim, 4*n*dim), part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), part(p, 4*lo, 4*n), part(c, 16*lo, 16*n), n, dim)
 	})

@@ -20,7 +20,7 @@ func (b *Backend) SwiGLU(y, gu, w *tensor.Tensor, limit float64) {
 	}
 	want("swiglu", "y", y, rows, dim)
 	out, in, scale := y.F32(), gu.F32(), values(w)
-	b.each(rows, dim*gateCost, func(lo, hi int, s *scratch) {
+	b.eachShort(rows, dim*gateCost, func(lo, hi int, s *scratch) {
 		n := hi - lo
 		asm.SwiGLU(part(out, lo*dim, n*dim), part(in, 2*lo*dim, 2*n*dim), &rowScales(scale, lo, n, s)[0], n, dim, bound(limit))
 	})
@@ -40,7 +40,7 @@ func (b *Backend) SwiGLUBackward(dgu, dw, dy, gu, w *tensor.Tensor, limit float6
 		wantLen(kernel, "dw", dw.Len(), rows)
 	}
 	gg, gw, out, in, scale := dgu.F32(), values(dw), dy.F32(), gu.F32(), values(w)
-	b.each(rows, 2*dim*gateCost, func(lo, hi int, s *scratch) {
+	b.eachShort(rows, 2*dim*gateCost, func(lo, hi int, s *scratch) {
 		n := hi - lo
 		dots := s.f32(n) // nobody wants them without dw
 		if gw != nil {
