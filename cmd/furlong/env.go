@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -97,11 +98,19 @@ func (e *env) report(notes []config.Note) {
 	}
 }
 
-// fail prints err, if any, and returns the exit code that goes with it.
+// fail prints err, if any, and returns the exit code that goes with it. An interrupt is not a failure, but what went wrong besides is.
 func (e *env) fail(err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(e.stderr, "furlong %s: %v\n", e.name, err)
-	return exitFailed
+	code := exitInterrupted
+	for _, p := range config.Problems(err) {
+		if errors.Is(p, context.Canceled) {
+			p = errors.New("interrupted")
+		} else {
+			code = exitFailed
+		}
+		fmt.Fprintf(e.stderr, "furlong %s: %v\n", e.name, p)
+	}
+	return code
 }

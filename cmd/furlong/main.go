@@ -18,7 +18,7 @@ const (
 	exitOK          = 0
 	exitFailed      = 1
 	exitUsage       = 2
-	exitInterrupted = 130 // 128 + SIGINT, as shells report it
+	exitInterrupted = 130 // 128 + SIGINT, as shells report it: after one signal or two
 )
 
 func main() {
