@@ -22,7 +22,7 @@ kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
 model/*
 rollout train remote/* parity
-weightsync orchestrator eval sft server dash oracle
+weightsync orchestrator eval sft server dash oracle bench
 journal
 config bench
 launch

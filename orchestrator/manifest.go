@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"furlong/metrics/disk"
 )
@@ -35,32 +37,37 @@ func writeManifest(dir string) error {
 
 // checkManifest reports every file that is missing, changed or unknown.
 func checkManifest(dir string) error {
+	_, damage, err := compareManifest(dir)
+	return errors.Join(append(damage, err)...)
+}
+
+// compareManifest returns how many files the manifest names, and every one that is missing, changed or unknown, in the order of their names.
+func compareManifest(dir string) (files int, damage []error, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, manifestFile))
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	var want manifest
 	if err := json.Unmarshal(raw, &want); err != nil {
-		return fmt.Errorf("%s: %w", manifestFile, err)
+		return 0, nil, fmt.Errorf("%s: %w", manifestFile, err)
 	}
 	got, err := hashes(dir)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	var errs []error
-	for name, h := range want.Files {
-		if got.Files[name] == "" {
-			errs = append(errs, fmt.Errorf("%s is missing", name))
-		} else if got.Files[name] != h {
-			errs = append(errs, fmt.Errorf("%s has changed: sha256 is %.12s, want %.12s", name, got.Files[name], h))
+	all := maps.Clone(want.Files)
+	maps.Copy(all, got.Files)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch w, g := want.Files[name], got.Files[name]; {
+		case g == "":
+			damage = append(damage, fmt.Errorf("%s is missing", name))
+		case w == "":
+			damage = append(damage, fmt.Errorf("%s is not in the manifest", name))
+		case g != w:
+			damage = append(damage, fmt.Errorf("%s has changed: sha256 is %.12s, want %.12s", name, g, w))
 		}
 	}
-	for name := range got.Files {
-		if want.Files[name] == "" {
-			errs = append(errs, fmt.Errorf("%s is not in the manifest", name))
-		}
-	}
-	return errors.Join(errs...)
+	return len(want.Files), damage, nil
 }
 
 func hashes(dir string) (manifest, error) {
