@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"time"
 
@@ -94,11 +95,17 @@ func (j *job) open(set *config.Set) error {
 	if j.dir, err = open(j.runDir(), o); err != nil {
 		return err
 	}
+	j.logToRun()
 	changed, err := j.dir.WriteConfig(settings(set))
 	if len(changed) > 0 {
 		j.log.Warn("settings differ from those the run had before", "settings", fmt.Sprint(changed))
 	}
 	return err
+}
+
+// logToRun has what is logged from now on written to the run as well.
+func (j *job) logToRun() {
+	j.log = slog.New(slog.NewMultiHandler(j.log.Handler(), j.dir.LogHandler(slog.LevelInfo)))
 }
 
 func (j *job) runDir() string {

@@ -13,7 +13,6 @@ import (
 	"furlong/model/dsv4"
 	"furlong/orchestrator"
 	"furlong/progress"
-	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
 	"furlong/train"
@@ -38,6 +37,7 @@ func (j *job) assemble(k kernels.Backend) (err error) {
 		return err
 	}
 	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
+	j.logToRun() // the line has begun a log of its own
 	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Load: j.actor.ExpertLoad, Tell: j.tell, Exact: true}
 	j.loop = j.newLoop(prompts)
 	return nil
