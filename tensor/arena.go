@@ -1,10 +1,6 @@
 package tensor
 
-import (
-	"slices"
-
-	"furlong/dtype"
-)
+import "furlong/dtype"
 
 // An Arena hands out tensors that all die together. It grows by slabs and keeps them, so that a loop of
 // equal passes allocates nothing after the first. The zero value is ready. One goroutine uses it.
@@ -12,6 +8,9 @@ type Arena struct {
 	slabs [][]byte
 	slab  int // index of the slab in use
 	used  int // bytes used of it
+
+	headers []Tensor // cut from chunks, never used twice: a pass makes hundreds, and each would be an allocation
+	sizes   []int
 }
 
 // A Mark is a place in an arena to go back to.
@@ -21,7 +20,26 @@ const slabBytes = 16 << 20
 
 // New returns a tensor whose elements are whatever the memory held before. Kernels overwrite outputs.
 func (a *Arena) New(t dtype.Type, shape ...int) *Tensor {
-	return &Tensor{Type: t, Shape: slices.Clone(shape), Mem: a.take(t.Bytes(count(shape)))}
+	x := a.header(shape)
+	x.Type, x.Mem = t, a.take(t.Bytes(count(shape)))
+	return x
+}
+
+const headerChunk = 256
+
+// header returns a tensor of a shape without memory.
+func (a *Arena) header(shape []int) *Tensor {
+	if len(a.headers) == 0 {
+		a.headers = make([]Tensor, headerChunk)
+	}
+	if len(a.sizes) < len(shape) {
+		a.sizes = make([]int, max(2*headerChunk, len(shape)))
+	}
+	x := &a.headers[0]
+	x.Shape = a.sizes[:len(shape):len(shape)]
+	copy(x.Shape, shape)
+	a.headers, a.sizes = a.headers[1:], a.sizes[len(shape):]
+	return x
 }
 
 // Zeros returns a tensor of zeros.
