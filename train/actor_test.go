@@ -70,7 +70,7 @@ func refEngine(t testing.TB, c Config, format dtype.Type) *Engine {
 
 // cpuEngine is an engine over the fast backend and new weights.
 func cpuEngine(t testing.TB, c Config, format dtype.Type) *Engine {
-	k := cpu.New(2)
+	k := cpu.Open(cpu.Options{Threads: 2, Sleepy: true}) // tests share the machine
 	t.Cleanup(k.Close)
 	return engine(t, c, actor(format, 1), k)
 }

@@ -21,7 +21,7 @@ import (
 // How a batch is cut, what is recomputed, which backend computes and on how many cores: no bit of a gradient or of the state after two
 // steps depends on it.
 func TestCutsDoNotMatter(t *testing.T) {
-	one, two := cpu.New(1), cpu.New(2)
+	one, two := cpu.New(1), cpu.Open(cpu.Options{Threads: 2, Sleepy: true})
 	defer one.Close()
 	defer two.Close()
 	for _, format := range []dtype.Type{dtype.F32, dtype.BF16} {
@@ -135,7 +135,7 @@ func TestLogProbsAreOne(t *testing.T) {
 
 // The logprob is that of the softmax over logits divided by the sample's temperature, and temperature 0 counts as 1.
 func TestTemperature(t *testing.T) {
-	e := refEngine(t, settings(), dtype.F32)
+	e := cpuEngine(t, settings(), dtype.F32)
 	lps := map[float64][]float64{}
 	for _, temp := range []float64{0, 0.6, 1, 1.3} {
 		var all []*rl.Sample
@@ -192,7 +192,7 @@ func TestScoringBeforeTheStepChangesNothing(t *testing.T) {
 // A second step on the same samples compares with the logprobs from before the first.
 func TestSecondStepIsOffPolicy(t *testing.T) {
 	c := withLoss(func(c *loss.Config) { c.UseTIS = false })
-	e := refEngine(t, c, dtype.F32)
+	e := cpuEngine(t, c, dtype.F32)
 	b := batch(6, 2, 4)
 	first := mustStep(t, e, b)
 	if first["train/ois"] != 1 || first["train/ppo_kl"] != 0 || first["train/pg_clipfrac"] != 0 {

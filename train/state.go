@@ -23,9 +23,10 @@ const (
 	modelDir  = "model"
 	optimFile = "optimizer.safetensors"
 	stepsKey  = "steps"
+	formatKey = "weights" // format of the weights that the masters round to
 )
 
-// Save writes the complete state into dir, which must exist.
+// Save writes the complete state into dir, which must not hold one.
 func (e *Engine) Save(ctx context.Context, dir string) error {
 	if err := e.Export(filepath.Join(dir, modelDir), hf.Ref); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (e *Engine) saveOptimizer(path string) error {
 		entries = append(entries, checkpoint.Entry{Name: name, Info: checkpoint.Info{Type: dtype.F32, Shape: shape}})
 		return nil
 	})
-	w, err := safetensors.Create(path, entries, map[string]string{stepsKey: strconv.Itoa(e.opt.Steps())})
+	w, err := safetensors.Create(path, entries, map[string]string{stepsKey: strconv.Itoa(e.opt.Steps()), formatKey: e.format()})
 	if err != nil {
 		return err
 	}
@@ -104,6 +105,9 @@ func (e *Engine) saveOptimizer(path string) error {
 	}
 	return err
 }
+
+// format returns the format that matrices are kept in.
+func (e *Engine) format() string { return e.actor.Head().Value.Type.String() }
 
 // eachPart calls f for every tensor of the optimizer's state, in order.
 func (e *Engine) eachPart(f func(name string, x []float32, shape []int) error) error {
@@ -136,9 +140,13 @@ func (e *Engine) checkOptimizer(f *safetensors.File) (steps int, err error) {
 			errs = append(errs, fmt.Errorf("tensor %q is of no trained parameter", name))
 		}
 	}
-	steps, err = strconv.Atoi(f.Metadata()[stepsKey])
+	meta := f.Metadata()
+	if got := meta[formatKey]; got != e.format() {
+		errs = append(errs, fmt.Errorf("%s are in %q, want %s: a run goes on in the format it began in", formatKey, got, e.format()))
+	}
+	steps, err = strconv.Atoi(meta[stepsKey])
 	if err != nil || steps < 0 {
-		errs = append(errs, fmt.Errorf("%s is %q, want a count", stepsKey, f.Metadata()[stepsKey]))
+		errs = append(errs, fmt.Errorf("%s is %q, want a count", stepsKey, meta[stepsKey]))
 	}
 	return steps, checkpoint.Join(errs)
 }
