@@ -108,8 +108,7 @@ func (v *vectors) tensor(name string) (*tensor.Tensor, error) {
 	return v.oracle.Tensor(name)
 }
 
-// unread returns the vectors that nothing was compared with. Empty ones have nothing to compare; rotation frequencies show in all
-// the others.
+// unread returns the vectors that nothing was compared with. Empty ones have nothing to compare.
 func (v *vectors) unread() []string {
 	return slices.DeleteFunc(v.oracle.Names(), func(name string) bool {
 		_, read := v.read.Load(name)
