@@ -39,6 +39,9 @@ func Run(ctx context.Context, c Config, engine rl.TrainEngine, examples iter.Seq
 	defer stop()
 	skipped := 0
 	for step := range c.Steps {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		b := &rl.Batch{Cycle: step + 1}
 		for range c.Batch {
 			s, ok := next()
@@ -52,7 +55,7 @@ func Run(ctx context.Context, c Config, engine rl.TrainEngine, examples iter.Seq
 			return fmt.Errorf("step %d: %w", step+1, err)
 		}
 		if skipped = consecutive(skipped, stats); skipped >= c.MaxSkipped {
-			return fmt.Errorf("step %d: %d steps in a row were skipped, since their loss or gradient was not finite (--max-skipped-steps)", step+1, skipped)
+			return fmt.Errorf("step %d: %d steps in a row were skipped, for want of a finite loss and gradient or of a response to learn (--max-skipped-steps)", step+1, skipped)
 		}
 		if err := report(step+1, stats); err != nil {
 			return err
