@@ -33,11 +33,13 @@ const mostCoefs = 1 << 18 // elements of coefs, unless one query needs more
 // readers lists, for each row of one gradient, the reads of the block.
 type readers struct {
 	grad  []float32
-	views []int // of the gradient, in order
-	first int   // the first row that is read
-	count []int32
-	reads []int32 // (query, row of coefs), row after row, queries ascending
+	views []int   // of the gradient, in order
+	end   []int32 // of each row, where its reads end
+	reads []read  // row after row, queries ascending
 }
+
+// A read is a query and the row of coefs that it has for the row it reads.
+type read struct{ query, coef int32 }
 
 // AttendBackward adds to dq, dsink and dpool; see [furlong/kernels.Attention].
 func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
@@ -96,7 +98,7 @@ func (g *attentionGrad) gather() {
 
 // block takes as many queries as fit coefs through both phases.
 func (g *attentionGrad) block(b *Backend, rows int) {
-	wide := 2 * group * g.groups
+	wide := g.stride()
 	g.start = g.start[:0]
 	sum := 0
 	for g.hi = g.lo; g.hi < rows; g.hi++ {
@@ -124,7 +126,8 @@ func (g *attentionGrad) block(b *Backend, rows int) {
 	})
 	for i := range g.lists {
 		l := &g.lists[i]
-		b.each(len(l.count), len(l.reads)/2/max(len(l.count), 1)*g.heads*g.dim*2, func(lo, hi int, _ *scratch) {
+		tiles := (len(l.end) + tileRows - 1) / tileRows
+		b.each(tiles, len(l.reads)/max(tiles, 1)*g.heads*g.dim*2, func(lo, hi int, _ *scratch) {
 			l.apply(g, lo, hi)
 		})
 	}
@@ -147,7 +150,7 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 				continue
 			}
 			g.scores(dp, g.four(g.do, t, h, g.dim, do), 1, t)
-			stride := 2 * group * g.groups
+			stride := g.stride()
 			c := g.coefs[int(g.start[t-g.lo])*stride+2*h:]
 			lse := g.four(g.lse, t, h, 1, small)
 			asm.AttendGrad(part(c, 0, (n-1)*stride+2*group), &l[0], &dp[0], &lse[0], part(g.delta, (t-g.lo)*g.heads+h, group), g.scale, n, stride)
@@ -160,7 +163,7 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 
 // queryGrad adds the chain of g*row to dq of a group of heads.
 func (g *attentionGrad) queryGrad(sum, c []float32, t, h int) {
-	n, stride := 0, 2*group*g.groups
+	n, stride := 0, g.stride()
 	for i := range g.views {
 		if rows := g.views[i].At(t); len(rows) > 0 {
 			asm.QueryGrad(&sum[0], &c[n*stride], &g.pools[i][0], &rows[0], len(rows), g.dim, stride, min(n, 1))
@@ -194,52 +197,34 @@ func (g *attentionGrad) sinks() {
 	}
 }
 
-// fill lists the reads of the block by row.
+// fill lists the reads of the block by row: it counts, and then puts each read in its place.
 func (l *readers) fill(g *attentionGrad) {
-	first, last := g.span(l.views)
-	if rows := len(l.grad) / g.dim; first < 0 || last >= rows {
-		panic(fmt.Sprintf("attend backward: rows %d to %d of a pool of %d", first, last, rows))
-	}
-	l.first = first
-	l.count = slices.Grow(l.count[:0], last-first+1)[:last-first+1]
-	clear(l.count)
+	rows := len(l.grad) / g.dim
+	l.end = slices.Grow(l.end[:0], rows)[:rows]
+	clear(l.end)
 	sum := 0
-	g.eachRead(l.views, func(_, row, _ int32) {
-		l.count[int(row)-first]++
-		sum++
-	})
-	l.reads = slices.Grow(l.reads[:0], 2*sum)[:2*sum]
+	for _, i := range l.views {
+		for t := g.lo; t < g.hi; t++ {
+			for _, r := range g.views[i].At(t) {
+				l.end[r]++
+				sum++
+			}
+		}
+	}
 	place := int32(0)
-	for i, n := range l.count {
-		l.count[i] = place
+	for r, n := range l.end {
+		l.end[r] = place
 		place += n
 	}
-	g.eachRead(l.views, func(t, row, at int32) {
-		i := l.count[int(row)-first]
-		l.count[int(row)-first]++
-		l.reads[2*i], l.reads[2*i+1] = t, at
-	})
-}
-
-// span returns the first and the last row that the block reads by the given views; first is past last if none.
-func (g *attentionGrad) span(views []int) (first, last int) {
-	first, last = 1<<31-1, -1
-	g.eachRead(views, func(_, row, _ int32) { first, last = min(first, int(row)), max(last, int(row)) })
-	if last < 0 {
-		return 0, -1
-	}
-	return first, last
-}
-
-// eachRead calls f for the reads of the block by the given views: query, row of the pool, row of coefs.
-func (g *attentionGrad) eachRead(views []int, f func(t, row, at int32)) {
+	l.reads = slices.Grow(l.reads[:0], sum)[:sum]
 	for t := g.lo; t < g.hi; t++ {
 		at := g.start[t-g.lo]
 		for i := range g.views {
 			rows := g.views[i].At(t)
-			if slices.Contains(views, i) {
+			if slices.Contains(l.views, i) {
 				for j, r := range rows {
-					f(int32(t), r, at+int32(j))
+					l.reads[l.end[r]] = read{int32(t), at + int32(j)}
+					l.end[r]++
 				}
 			}
 			at += int32(len(rows))
@@ -247,16 +232,81 @@ func (g *attentionGrad) eachRead(views []int, f func(t, row, at int32)) {
 	}
 }
 
-// apply is the second phase of rows lo up to hi of those that count lists: it is now where each row's reads end.
+// tileRows is how many rows share what they load of the queries that read all of them.
+const tileRows = 4
+
+// apply is the second phase of the rows of tiles lo up to hi.
 func (l *readers) apply(g *attentionGrad, lo, hi int) {
-	for i := lo; i < hi; i++ {
-		from := int32(0)
-		if i > 0 {
-			from = l.count[i-1]
+	for i := lo * tileRows; i < min(hi*tileRows, len(l.end)); i += tileRows {
+		n := min(tileRows, len(l.end)-i)
+		var next, end [tileRows]int32
+		for r := range n {
+			next[r], end[r] = l.first(i+r), l.end[i+r]
 		}
-		if n := int(l.count[i] - from); n > 0 {
-			row := part(l.grad, (l.first+i)*g.dim, g.dim)
-			asm.RowGrad(row, &g.q[0], &g.do[0], &g.coefs[0], &l.reads[2*from], n, g.heads, g.dim, 2*group*g.groups)
+		if n == tileRows {
+			l.together(g, i, &next, &end)
+		}
+		for r := range n {
+			l.alone(g, i+r, next[r], end[r])
 		}
 	}
 }
+
+// first returns where the reads of row i begin.
+func (l *readers) first(i int) int32 {
+	if i == 0 {
+		return 0
+	}
+	return l.end[i-1]
+}
+
+// together goes through the reads of four rows as long as all have some. Runs of queries that read all four are done
+// at once, others row by row: each row's order stays.
+func (l *readers) together(g *attentionGrad, i int, next, end *[tileRows]int32) {
+	for next[0] < end[0] && next[1] < end[1] && next[2] < end[2] && next[3] < end[3] {
+		last := int32(-1)
+		for r := range next {
+			last = max(last, l.reads[next[r]].query)
+		}
+		for r := range next {
+			n := next[r]
+			for n < end[r] && l.reads[n].query < last {
+				n++
+			}
+			l.alone(g, i+r, next[r], n)
+			next[r] = n
+		}
+		n := l.common(next, end)
+		if n > 0 {
+			const bytes = 8 // of a read
+			asm.RowGrad4(part(l.grad, i*g.dim, tileRows*g.dim), &g.q[0], &g.do[0], &g.coefs[0], &l.reads[0].query,
+				bytes*int(next[0]), bytes*int(next[1]), bytes*int(next[2]), bytes*int(next[3]), n, g.heads, 4*g.dim, 4*g.stride())
+		}
+		for r := range next {
+			next[r] += int32(n)
+		}
+	}
+}
+
+// common returns how many next reads of four rows have the same queries.
+func (l *readers) common(next, end *[tileRows]int32) int {
+	n := min(end[0]-next[0], end[1]-next[1], end[2]-next[2], end[3]-next[3])
+	a, b, c, d := l.reads[next[0]:][:n], l.reads[next[1]:][:n], l.reads[next[2]:][:n], l.reads[next[3]:][:n]
+	for k := range a {
+		if q := a[k].query; b[k].query != q || c[k].query != q || d[k].query != q {
+			return k
+		}
+	}
+	return int(n)
+}
+
+// alone goes through reads lo up to hi of row i.
+func (l *readers) alone(g *attentionGrad, i int, lo, hi int32) {
+	if lo < hi {
+		row := part(l.grad, i*g.dim, g.dim)
+		asm.RowGrad(row, &g.q[0], &g.do[0], &g.coefs[0], &l.reads[lo].query, int(hi-lo), g.heads, g.dim, g.stride())
+	}
+}
+
+// stride returns the elements of a row of coefs.
+func (g *attentionGrad) stride() int { return 2 * group * g.groups }

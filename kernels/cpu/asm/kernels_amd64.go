@@ -229,6 +229,12 @@ func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float3
 //go:noescape
 func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int)
 
+// RowGrad4 is RowGrad for four rows, one after the other, and the n reads of each from byte r0, r1, r2, r3 of reads on,
+// whose queries are the same. width and stride are in bytes.
+//
+//go:noescape
+func RowGrad4(drow *float32, q *float32, do *float32, c *float32, reads *int32, r0 int, r1 int, r2 int, r3 int, n int, heads int, width int, stride int)
+
 // IndexScores goes on with s[j] = FMA(w[h], max(d[j, h], 0), s[j]) over four heads; n is a multiple of four.
 //
 //go:noescape

@@ -5627,6 +5627,209 @@ done246:
 	VZEROUPPER
 	RET
 
+// func RowGrad4(drow *float32, q *float32, do *float32, c *float32, reads *int32, r0 int, r1 int, r2 int, r3 int, n int, heads int, width int, stride int)
+// Requires: AVX, FMA3
+TEXT ·RowGrad4(SB), NOSPLIT, $0-104
+	MOVQ drow+0(FP), AX
+	MOVQ q+8(FP), CX
+	MOVQ do+16(FP), DX
+	MOVQ width+88(FP), BX
+
+wide257:
+	CMPQ    BX, $0x40
+	JLT     small258
+	MOVQ    width+88(FP), SI
+	LEAQ    (SI)(SI*2), DI
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(SI*1), Y2
+	VMOVUPS 32(AX)(SI*1), Y3
+	VMOVUPS (AX)(SI*2), Y4
+	VMOVUPS 32(AX)(SI*2), Y5
+	VMOVUPS (AX)(DI*1), Y6
+	VMOVUPS 32(AX)(DI*1), Y7
+	MOVQ    n+72(FP), DI
+	XORQ    SI, SI
+	TESTQ   DI, DI
+	JZ      end261
+
+loop260:
+	MOVQ    reads+32(FP), R8
+	ADDQ    r0+40(FP), R8
+	MOVLQSX 4(R8)(SI*1), R9
+	IMULQ   stride+96(FP), R9
+	ADDQ    c+24(FP), R9
+	MOVQ    reads+32(FP), R8
+	ADDQ    r1+48(FP), R8
+	MOVLQSX 4(R8)(SI*1), R10
+	IMULQ   stride+96(FP), R10
+	ADDQ    c+24(FP), R10
+	MOVQ    reads+32(FP), R8
+	ADDQ    r2+56(FP), R8
+	MOVLQSX 4(R8)(SI*1), R11
+	IMULQ   stride+96(FP), R11
+	ADDQ    c+24(FP), R11
+	MOVQ    reads+32(FP), R8
+	ADDQ    r3+64(FP), R8
+	MOVLQSX 4(R8)(SI*1), R12
+	IMULQ   stride+96(FP), R12
+	ADDQ    c+24(FP), R12
+	MOVLQSX (R8)(SI*1), R8
+	IMULQ   width+88(FP), R8
+	IMULQ   heads+80(FP), R8
+	MOVQ    heads+80(FP), R13
+	TESTQ   R13, R13
+	JZ      end263
+
+loop262:
+	VMOVUPS      (CX)(R8*1), Y8
+	VMOVUPS      32(CX)(R8*1), Y9
+	VBROADCASTSS (R9), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R10), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R12), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      (DX)(R8*1), Y8
+	VMOVUPS      32(DX)(R8*1), Y9
+	VBROADCASTSS 4(R9), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(R10), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 4(R11), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 4(R12), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x08, R11
+	ADDQ         $0x08, R12
+	ADDQ         width+88(FP), R8
+	DECQ         R13
+	JNZ          loop262
+
+end263:
+	ADDQ $0x08, SI
+	DECQ DI
+	JNZ  loop260
+
+end261:
+	MOVQ    width+88(FP), SI
+	LEAQ    (SI)(SI*2), DI
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(SI*1)
+	VMOVUPS Y3, 32(AX)(SI*1)
+	VMOVUPS Y4, (AX)(SI*2)
+	VMOVUPS Y5, 32(AX)(SI*2)
+	VMOVUPS Y6, (AX)(DI*1)
+	VMOVUPS Y7, 32(AX)(DI*1)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000040, BX
+	JMP     wide257
+
+small258:
+	TESTQ   BX, BX
+	JZ      done259
+	MOVQ    width+88(FP), SI
+	LEAQ    (SI)(SI*2), DI
+	VMOVUPS (AX), Y0
+	VMOVUPS (AX)(SI*1), Y1
+	VMOVUPS (AX)(SI*2), Y2
+	VMOVUPS (AX)(DI*1), Y3
+	MOVQ    n+72(FP), DI
+	XORQ    SI, SI
+	TESTQ   DI, DI
+	JZ      end265
+
+loop264:
+	MOVQ    reads+32(FP), R8
+	ADDQ    r0+40(FP), R8
+	MOVLQSX 4(R8)(SI*1), R9
+	IMULQ   stride+96(FP), R9
+	ADDQ    c+24(FP), R9
+	MOVQ    reads+32(FP), R8
+	ADDQ    r1+48(FP), R8
+	MOVLQSX 4(R8)(SI*1), R10
+	IMULQ   stride+96(FP), R10
+	ADDQ    c+24(FP), R10
+	MOVQ    reads+32(FP), R8
+	ADDQ    r2+56(FP), R8
+	MOVLQSX 4(R8)(SI*1), R11
+	IMULQ   stride+96(FP), R11
+	ADDQ    c+24(FP), R11
+	MOVQ    reads+32(FP), R8
+	ADDQ    r3+64(FP), R8
+	MOVLQSX 4(R8)(SI*1), R12
+	IMULQ   stride+96(FP), R12
+	ADDQ    c+24(FP), R12
+	MOVLQSX (R8)(SI*1), R8
+	IMULQ   width+88(FP), R8
+	IMULQ   heads+80(FP), R8
+	MOVQ    heads+80(FP), R13
+	TESTQ   R13, R13
+	JZ      end267
+
+loop266:
+	VMOVUPS      (CX)(R8*1), Y4
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS (R10), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS (R11), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS (R12), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	VMOVUPS      (DX)(R8*1), Y4
+	VBROADCASTSS 4(R9), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4(R10), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 4(R11), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 4(R12), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	ADDQ         $0x08, R11
+	ADDQ         $0x08, R12
+	ADDQ         width+88(FP), R8
+	DECQ         R13
+	JNZ          loop266
+
+end267:
+	ADDQ $0x08, SI
+	DECQ DI
+	JNZ  loop264
+
+end265:
+	MOVQ    width+88(FP), SI
+	LEAQ    (SI)(SI*2), DI
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (AX)(SI*1)
+	VMOVUPS Y2, (AX)(SI*2)
+	VMOVUPS Y3, (AX)(DI*1)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+
+done259:
+	VZEROUPPER
+	RET
+
 // func IndexScores(s *float32, d *float32, w *float32, n int)
 // Requires: AVX, FMA3
 TEXT ·IndexScores(SB), NOSPLIT, $0-32
@@ -5642,7 +5845,7 @@ TEXT ·IndexScores(SB), NOSPLIT, $0-32
 	VXORPS       Y4, Y4, Y4
 	XORQ         DX, DX
 
-span257:
+span268:
 	VMOVUPS     (CX), X5
 	VMAXPS      X4, X5, X5
 	VMOVUPS     16(CX), X7
@@ -5668,7 +5871,7 @@ span257:
 	ADDQ        $0x40, CX
 	ADDQ        $0x10, DX
 	CMPQ        DX, BX
-	JLT         span257
+	JLT         span268
 	VZEROUPPER
 	RET
 
@@ -5681,11 +5884,11 @@ TEXT ·MaxIndex(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	XORQ   DX, DX
 
-span258:
+span269:
 	VPMAXUD      (AX)(DX*1), Y0, Y0
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span258
+	JLT          span269
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
@@ -5708,16 +5911,16 @@ TEXT ·Collapse(SB), NOSPLIT, $0-40
 	SHLQ  $0x02, SI
 	LEAQ  (SI)(SI*2), DI
 	TESTQ BX, BX
-	JZ    end260
+	JZ    end271
 
-loop259:
+loop270:
 	VBROADCASTSS (DX), Y0
 	VBROADCASTSS 4(DX), Y1
 	VBROADCASTSS 8(DX), Y2
 	VBROADCASTSS 12(DX), Y3
 	XORQ         R8, R8
 
-span261:
+span272:
 	VXORPS      Y4, Y4, Y4
 	VFMADD231PS (CX), Y0, Y4
 	VFMADD231PS (CX)(SI*1), Y1, Y4
@@ -5727,14 +5930,14 @@ span261:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, R8
 	CMPQ        R8, SI
-	JLT         span261
+	JLT         span272
 	ADDQ        DI, CX
 	ADDQ        SI, AX
 	ADDQ        $0x00000010, DX
 	DECQ        BX
-	JNZ         loop259
+	JNZ         loop270
 
-end260:
+end271:
 	VZEROUPPER
 	RET
 
@@ -5751,9 +5954,9 @@ TEXT ·CollapseGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end263
+	JZ    end274
 
-loop262:
+loop273:
 	VBROADCASTSS (SI), Y0
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS 4(SI), Y2
@@ -5764,7 +5967,7 @@ loop262:
 	VXORPS       Y7, Y7, Y7
 	XORQ         R10, R10
 
-span264:
+span275:
 	VMOVUPS      (DX)(R10*1), Y8
 	VFMADD231PS  (BX), Y8, Y1
 	VMOVUPS      (AX), Y9
@@ -5786,7 +5989,7 @@ span264:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span264
+	JLT          span275
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X0
 	VEXTRACTF128 $0x01, Y3, X1
@@ -5812,9 +6015,9 @@ span264:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000010, CX
 	DECQ         DI
-	JNZ          loop262
+	JNZ          loop273
 
-end263:
+end274:
 	VZEROUPPER
 	RET
 
@@ -5831,12 +6034,12 @@ TEXT ·Expand(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end266
+	JZ    end277
 
-loop265:
+loop276:
 	XORQ R10, R10
 
-span267:
+span278:
 	VMOVUPS      (DX)(R10*1), Y0
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (CX)(R8*1), Y2
@@ -5890,16 +6093,16 @@ span267:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span267
+	JLT          span278
 	ADDQ         R9, CX
 	ADDQ         R9, AX
 	ADDQ         R8, DX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop265
+	JNZ          loop276
 
-end266:
+end277:
 	VZEROUPPER
 	RET
 
@@ -5916,12 +6119,12 @@ TEXT ·ExpandGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end269
+	JZ    end280
 
-loop268:
+loop279:
 	XORQ R10, R10
 
-span270:
+span281:
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (DX)(R8*1), Y1
 	VMOVUPS      (DX)(R8*2), Y2
@@ -5985,16 +6188,16 @@ span270:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span270
+	JLT          span281
 	ADDQ         R9, AX
 	ADDQ         R9, DX
 	ADDQ         R8, CX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop268
+	JNZ          loop279
 
-end269:
+end280:
 	VZEROUPPER
 	RET
 
@@ -6011,9 +6214,9 @@ TEXT ·ExpandDots(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end272
+	JZ    end283
 
-loop271:
+loop282:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -6027,7 +6230,7 @@ loop271:
 	MOVQ   BX, R10
 	XORQ   R11, R11
 
-span273:
+span284:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      (DX)(R8*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6048,7 +6251,7 @@ span273:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span273
+	JLT          span284
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6123,7 +6326,7 @@ span273:
 	MOVQ         BX, R10
 	XORQ         R11, R11
 
-span274:
+span285:
 	VMOVUPS      (DX)(R8*2), Y10
 	VMOVUPS      (DX)(R9*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6144,7 +6347,7 @@ span274:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span274
+	JLT          span285
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6212,9 +6415,9 @@ span274:
 	ADDQ         $0x00000010, AX
 	ADDQ         $0x40, CX
 	DECQ         DI
-	JNZ          loop271
+	JNZ          loop282
 
-end272:
+end283:
 	VZEROUPPER
 	RET
 
@@ -7277,9 +7480,9 @@ TEXT ·HyperMap(SB), NOSPLIT, $0-76
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again275:
+again286:
 	DECQ    DX
-	JZ      done276
+	JZ      done287
 	LEAQ    (CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -7436,9 +7639,9 @@ again275:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again275
+	JMP     again286
 
-done276:
+done287:
 	LEAQ         768(AX), AX
 	MOVQ         pre+0(FP), DX
 	MOVQ         post+8(FP), BX
@@ -8409,9 +8612,9 @@ TEXT ·HyperMapGrad(SB), NOSPLIT, $0-108
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again277:
+again288:
 	DECQ    DX
-	JZ      done278
+	JZ      done289
 	LEAQ    640(CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -8568,9 +8771,9 @@ again277:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again277
+	JMP     again288
 
-done278:
+done289:
 	LEAQ       256(AX), DX
 	MOVQ       dcomb+48(FP), BX
 	VMOVUPS    (BX), Y0
@@ -8655,7 +8858,7 @@ done278:
 	VMOVUPS    Y0, 480(DX)
 	MOVQ       iters+96(FP), BX
 
-again279:
+again290:
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -8746,7 +8949,7 @@ again279:
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
 	DECQ        BX
-	JZ          done280
+	JZ          done291
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -8836,9 +9039,9 @@ again279:
 	VMULPS      Y5, Y0, Y0
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
-	JMP         again279
+	JMP         again290
 
-done280:
+done291:
 	VXORPS         Y0, Y0, Y0
 	VMOVUPS        (DX), Y1
 	VMOVUPS        1536(AX), Y2
@@ -9837,9 +10040,9 @@ TEXT ·ScaleChains(SB), NOSPLIT, $0-32
 	VMOVSS 4(AX), X1
 	VMOVSS 8(AX), X2
 	TESTQ  BX, BX
-	JZ     end282
+	JZ     end293
 
-loop281:
+loop292:
 	VMOVSS      (CX), X3
 	VFMADD231SS (DX), X3, X0
 	VMOVSS      4(CX), X3
@@ -9891,9 +10094,9 @@ loop281:
 	ADDQ        $0x60, CX
 	ADDQ        $0x60, DX
 	DECQ        BX
-	JNZ         loop281
+	JNZ         loop292
 
-end282:
+end293:
 	VMOVSS X0, (AX)
 	VMOVSS X1, 4(AX)
 	VMOVSS X2, 8(AX)
@@ -9921,18 +10124,18 @@ TEXT ·Rope(SB), NOSPLIT, $0-80
 	VPSRLQ   $0x20, Y0, Y0
 	MOVQ     inverse+64(FP), R9
 	BTQ      $0x00, R9
-	JCC      forward283
+	JCC      forward294
 	VPSLLQ   $0x20, Y0, Y0
 
-forward283:
+forward294:
 	VMOVAPS Y0, Y0
 	TESTQ   SI, SI
-	JZ      end285
+	JZ      end296
 
-loop284:
+loop295:
 	XORQ R12, R12
 
-span286:
+span297:
 	VPMOVZXDQ (DX)(R12*1), Y1
 	VPMOVZXDQ (BX)(R12*1), Y2
 	VMOVSLDUP Y1, Y1
@@ -9942,29 +10145,29 @@ span286:
 	LEAQ      (AX)(R12*2), R10
 	MOVQ      heads+40(FP), R11
 	TESTQ     R11, R11
-	JZ        end288
+	JZ        end299
 
-loop287:
+loop298:
 	VMOVUPS     (R9), Y3
 	VPERMILPS   $0xb1, Y3, Y4
 	VMULPS      Y2, Y4, Y4
 	VFMADD231PS Y1, Y3, Y4
 	MOVQ        add+72(FP), R13
 	BTQ         $0x00, R13
-	JCC         write289
+	JCC         write300
 	VADDPS      (R10), Y4, Y4
 
-write289:
+write300:
 	VMOVUPS Y4, (R10)
 	ADDQ    DI, R9
 	ADDQ    DI, R10
 	DECQ    R11
-	JNZ     loop287
+	JNZ     loop298
 
-end288:
+end299:
 	ADDQ  $0x10, R12
 	CMPQ  R12, R8
-	JLT   span286
+	JLT   span297
 	MOVQ  heads+40(FP), R9
 	IMULQ DI, R9
 	ADDQ  R9, CX
@@ -9972,9 +10175,9 @@ end288:
 	ADDQ  R8, DX
 	ADDQ  R8, BX
 	DECQ  SI
-	JNZ   loop284
+	JNZ   loop295
 
-end285:
+end296:
 	VZEROUPPER
 	RET
 
@@ -9986,15 +10189,15 @@ TEXT ·Pool(SB), NOSPLIT, $0-56
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span290:
+span301:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+32(FP), SI
 	MOVQ    tmp+48(FP), DI
 	MOVQ    slots+24(FP), AX
 	TESTQ   SI, SI
-	JZ      end292
+	JZ      end303
 
-loop291:
+loop302:
 	MOVQ    pool+8(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10006,18 +10209,18 @@ loop291:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop291
+	JNZ     loop302
 
-end292:
+end303:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+32(FP), SI
 	MOVQ   tmp+48(FP), DI
 	MOVQ   slots+24(FP), AX
 	TESTQ  SI, SI
-	JZ     end294
+	JZ     end305
 
-loop293:
+loop304:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10049,16 +10252,16 @@ loop293:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop293
+	JNZ          loop304
 
-end294:
+end305:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y0
 	VMOVUPS Y0, (CX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span290
+	JLT     span301
 	VZEROUPPER
 	RET
 
@@ -10070,15 +10273,15 @@ TEXT ·PoolGrad(SB), NOSPLIT, $0-72
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span295:
+span306:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+48(FP), SI
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end297
+	JZ      end308
 
-loop296:
+loop307:
 	MOVQ    pool+24(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10090,18 +10293,18 @@ loop296:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop296
+	JNZ     loop307
 
-end297:
+end308:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+48(FP), SI
 	MOVQ   tmp+64(FP), DI
 	MOVQ   slots+40(FP), AX
 	TESTQ  SI, SI
-	JZ     end299
+	JZ     end310
 
-loop298:
+loop309:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10133,9 +10336,9 @@ loop298:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop298
+	JNZ          loop309
 
-end299:
+end310:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y1
@@ -10144,9 +10347,9 @@ end299:
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end301
+	JZ      end312
 
-loop300:
+loop311:
 	VMOVUPS (DI), Y3
 	VMULPS  Y0, Y3, Y3
 	VMULPS  Y2, Y3, Y3
@@ -10170,12 +10373,12 @@ loop300:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop300
+	JNZ     loop311
 
-end301:
+end312:
 	ADDQ $0x20, BX
 	CMPQ BX, DX
-	JLT  span295
+	JLT  span306
 	VZEROUPPER
 	RET
 
@@ -10189,12 +10392,12 @@ TEXT ·LogProb(SB), NOSPLIT, $0-28
 	VMOVUPS      lanesff800000<>+0(SB), Y1
 	XORQ         DX, DX
 
-span302:
+span313:
 	VMULPS     (AX)(DX*1), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	ADDQ       $0x20, DX
 	CMPQ       DX, CX
-	JLT        span302
+	JLT        span313
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	VPERMILPS  $0x4e, Y1, Y2
@@ -10206,7 +10409,7 @@ span302:
 	VXORPS     Y4, Y4, Y4
 	XORQ       DX, DX
 
-span303:
+span314:
 	VMULPS       (AX)(DX*1), Y0, Y5
 	VSUBPS       Y1, Y5, Y5
 	VMOVUPS      lanes4b400000<>+0(SB), Y6
@@ -10236,7 +10439,7 @@ span303:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span303
+	JLT          span314
 	MOVQ         sums+0(FP), AX
 	VMOVSS       X1, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
@@ -10271,7 +10474,7 @@ TEXT ·LogProbGrad(SB), NOSPLIT, $0-56
 	VXORPS       Y5, Y5, Y5
 	XORQ         BX, BX
 
-span304:
+span315:
 	VMULPS       (CX)(BX*1), Y0, Y6
 	VSUBPS       Y1, Y6, Y6
 	VMOVUPS      lanes4b400000<>+0(SB), Y7
@@ -10299,7 +10502,7 @@ span304:
 	VMULPS       Y2, Y8, Y8
 	MOVQ         entropy+48(FP), SI
 	BTQ          $0x00, SI
-	JCC          done305
+	JCC          done316
 	VMOVAPS      Y8, Y9
 	VADDPS       Y4, Y6, Y6
 	VMULPS       Y6, Y7, Y6
@@ -10307,12 +10510,12 @@ span304:
 	VCMPPS       $0x04, Y5, Y7, Y6
 	VBLENDVPS    Y6, Y9, Y8, Y8
 
-done305:
+done316:
 	VMULPS  Y0, Y8, Y6
 	VMOVUPS Y6, (AX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span304
+	JLT     span315
 	VZEROUPPER
 	RET
 
@@ -10326,38 +10529,38 @@ TEXT ·Combine(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end307
+	JZ    end318
 
-loop306:
+loop317:
 	XORQ R9, R9
 
-span308:
+span319:
 	VXORPS Y0, Y0, Y0
 	MOVQ   DX, DI
 	MOVQ   k+24(FP), R8
 	TESTQ  R8, R8
-	JZ     end310
+	JZ     end321
 
-loop309:
+loop320:
 	MOVLQSX (DI), R10
 	IMULQ   SI, R10
 	ADDQ    CX, R10
 	VADDPS  (R10)(R9*1), Y0, Y0
 	ADDQ    $0x04, DI
 	DECQ    R8
-	JNZ     loop309
+	JNZ     loop320
 
-end310:
+end321:
 	VADDPS  (AX)(R9*1), Y0, Y0
 	VMOVUPS Y0, (AX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, SI
-	JLT     span308
+	JLT     span319
 	MOVQ    DI, DX
 	ADDQ    SI, AX
 	DECQ    BX
-	JNZ     loop306
+	JNZ     loop317
 
-end307:
+end318:
 	VZEROUPPER
 	RET

@@ -192,6 +192,11 @@ func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n
 	panic(missing)
 }
 
+// RowGrad4 is for amd64.
+func RowGrad4(drow *float32, q *float32, do *float32, c *float32, reads *int32, r0 int, r1 int, r2 int, r3 int, n int, heads int, width int, stride int) {
+	panic(missing)
+}
+
 // IndexScores is for amd64.
 func IndexScores(s *float32, d *float32, w *float32, n int) { panic(missing) }
 

@@ -17,6 +17,7 @@ func (g *gen) attend() {
 	g.values("QueryGrad", 8)
 	g.attendGrad()
 	g.rowGrad()
+	g.rowGrad4()
 	g.indexScores()
 	g.maxIndex()
 }
@@ -298,6 +299,92 @@ func (g *gen) rowGrad() {
 	g.JZ(operand.LabelRef(done))
 	part(1)
 	g.JMP(operand.LabelRef(small))
+	g.Label(done)
+	g.end()
+}
+
+// rowGrad4 is rowGrad for four rows that the same queries read: what it loads of a query serves all of them.
+func (g *gen) rowGrad4() {
+	g.fn("RowGrad4", "(drow, q, do, c *float32, reads *int32, r0, r1, r2, r3, n, heads, width, stride int)",
+		"RowGrad4 is RowGrad for four rows, one after the other, and the n reads of each from byte r0, r1, r2, r3 of reads on,",
+		"whose queries are the same. width and stride are in bytes.")
+	memory := func(name string) operand.Mem {
+		p, err := g.Param(name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		return p.Addr
+	}
+	drow, q, do, left := g.arg("drow"), g.arg("q"), g.arg("do"), g.arg("width")
+	wide, small, done := g.label("wide"), g.label("small"), g.label("done")
+	rows := func() []operand.Mem {
+		width := g.arg("width")
+		return heads(drow, width, g.triple(width))
+	}
+	part := func(vecs int) {
+		var acc [4][]vec
+		for r, m := range rows() {
+			for v := range vecs {
+				acc[r] = append(acc[r], g.load(m.Offset(32*v)))
+			}
+		}
+		k, n := g.GP64(), g.arg("n")
+		g.XORQ(k, k)
+		g.loop(n, func() {
+			var c [4]gp
+			list := g.GP64()
+			for r := range c {
+				c[r] = g.GP64()
+				g.MOVQ(memory("reads"), list)
+				g.ADDQ(memory(fmt.Sprint("r", r)), list)
+				g.MOVLQSX(idx(list, k, 1, 4), c[r])
+				g.IMULQ(memory("stride"), c[r])
+				g.ADDQ(memory("c"), c[r])
+			}
+			off := g.GP64()
+			g.MOVLQSX(idx(list, k, 1, 0), off)
+			g.IMULQ(memory("width"), off)
+			g.IMULQ(memory("heads"), off)
+			h := g.arg("heads")
+			g.loop(h, func() {
+				for i, from := range []gp{q, do} {
+					var in []vec
+					for v := range vecs {
+						in = append(in, g.load(idx(from, off, 1, 32*v)))
+					}
+					for r := range c {
+						w := g.spread(at(c[r], 4*i))
+						for v := range in {
+							g.fma(acc[r][v], w, in[v])
+						}
+					}
+				}
+				for r := range c {
+					g.ADDQ(operand.Imm(8), c[r])
+				}
+				g.ADDQ(memory("width"), off)
+			})
+			g.ADDQ(operand.Imm(8), k)
+		})
+		for r, m := range rows() {
+			for v := range vecs {
+				g.store(acc[r][v], m.Offset(32*v))
+			}
+		}
+		for _, p := range []gp{drow, q, do} {
+			g.ADDQ(operand.U32(32*vecs), p)
+		}
+		g.SUBQ(operand.U32(32*vecs), left)
+	}
+	g.Label(wide)
+	g.CMPQ(left, operand.Imm(64))
+	g.JLT(operand.LabelRef(small))
+	part(2)
+	g.JMP(operand.LabelRef(wide))
+	g.Label(small)
+	g.TESTQ(left, left)
+	g.JZ(operand.LabelRef(done))
+	part(1)
 	g.Label(done)
 	g.end()
 }
