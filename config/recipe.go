@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"furlong/nearest"
 )
 
 //go:embed recipes/*.recipe
@@ -36,7 +38,7 @@ func Recipe(name string) (string, error) {
 		return string(text), nil
 	}
 	near := ""
-	if n := Nearest(name, Recipes()); n != "" {
+	if n := nearest.Name(name, Recipes()); n != "" {
 		near = ", did you mean " + n + "?"
 	}
 	return "", fmt.Errorf("--recipe is %q, want one of %s%s", name, strings.Join(Recipes(), ", "), near)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"furlong/nearest"
 	"furlong/rl"
 )
 
@@ -67,7 +68,7 @@ func find(name string) (grader, error) {
 			return g, nil
 		}
 	}
-	return grader{}, fmt.Errorf("grader is %q, want one of %s; the nearest is %q", name, strings.Join(Names(), ", "), nearest(name, Names()))
+	return grader{}, fmt.Errorf("grader is %q, want one of %s; the nearest is %q", name, strings.Join(Names(), ", "), nearest.Name(name, Names()))
 }
 
 // New returns the rewarder of a name. A prompt whose metadata has rm_type is judged by the grader of that name instead. An

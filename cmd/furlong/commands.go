@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"furlong/config"
+	"furlong/nearest"
 )
 
 // A command is one subcommand. It reads its flags from env.args with [env.parse], which also answers --help.
@@ -72,7 +72,7 @@ func runCommand(ctx context.Context, e *env, name string) int {
 		names = append(names, c.name)
 	}
 	hint := "furlong help lists them"
-	if near := config.Nearest(name, names); near != "" {
+	if near := nearest.Name(name, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	fmt.Fprintf(e.stderr, "furlong: unknown command %q, %s\n", name, hint)

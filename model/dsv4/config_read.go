@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"furlong/nearest"
 )
 
 // complaints collects what is wrong with a configuration.
@@ -160,35 +162,13 @@ func (r *configReader) refuseUnread() {
 	names := slices.Sorted(maps.Keys(unread))
 	const most = 20
 	for _, name := range names[:min(len(names), most)] {
-		r.bad("%s is no key we know, the nearest is %s", show(name), nearest(cut(name), slices.Sorted(maps.Keys(r.known))))
+		hint := ""
+		if near := nearest.Name(cut(name), slices.Sorted(maps.Keys(r.known))); near != "" {
+			hint = ", the nearest is " + near
+		}
+		r.bad("%s is no key we know%s", show(name), hint)
 	}
 	if len(names) > most {
 		r.bad("%d more keys are none we know", len(names)-most)
 	}
-}
-
-// nearest returns the first of names that fewest edits turn s into.
-func nearest(s string, names []string) string {
-	return slices.MinFunc(names, func(a, b string) int { return edits(s, a) - edits(s, b) })
-}
-
-// edits counts the bytes to insert, delete or replace to make b of a.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1) // row[j]: edits from the part of a seen so far to b[:j]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
