@@ -47,6 +47,7 @@ type job struct {
 	actor  *train.Engine
 	loop   *orchestrator.Loop
 	book   *journal.Journal
+	source rl.PromptSource
 	grades *reward.Pool
 	evals  *evaluation // nil when nothing is evaluated
 	line   *progressLine
@@ -61,16 +62,17 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := config.Check(set.Claims(), claims(p)); err != nil {
 		return err
 	}
+	k, closeK := backend(f.model.Backend, f.model.Threads)
+	defer closeK()
 	j := &job{env: e, f: f, policy: p}
+	if err := j.assemble(k); err != nil {
+		return err
+	}
 	if err := j.open(set); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.end(ctx, err)) }()
-	k, closeK := backend(f.model.Backend, f.model.Threads)
-	defer closeK()
-	if err := j.assemble(k); err != nil {
-		return err
-	}
+	j.wire()
 	return j.carryOut(ctx)
 }
 

@@ -18,7 +18,8 @@ import (
 	"furlong/train"
 )
 
-// assemble makes the run's parts: two engines of one policy, prompts, graders, evaluation, loop.
+// assemble makes what a run consists of: two engines of one policy, prompts, graders, evaluation. Whatever is wrong with what was asked for
+// shows here, before there is a directory.
 func (j *job) assemble(k kernels.Backend) (err error) {
 	if j.actor, err = j.newActor(k); err != nil {
 		return err
@@ -29,18 +30,19 @@ func (j *job) assemble(k kernels.Backend) (err error) {
 	if j.grades, err = grader(j.f.reward, j.f.eval.Data); err != nil {
 		return err
 	}
-	prompts, err := j.prompts()
-	if err != nil {
+	if j.source, err = j.prompts(); err != nil {
 		return err
 	}
-	if j.evals, err = j.newEvaluation(); err != nil {
-		return err
-	}
+	j.evals, err = j.newEvaluation()
+	return err
+}
+
+// wire ties the parts to the run's directory.
+func (j *job) wire() {
 	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
 	j.logToRun() // the line has begun a log of its own
 	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Load: j.actor.ExpertLoad, Tell: j.tell, Exact: true}
-	j.loop = j.newLoop(prompts)
-	return nil
+	j.loop = j.newLoop()
 }
 
 func (j *job) newActor(k kernels.Backend) (*train.Engine, error) {
@@ -87,11 +89,11 @@ func (j *job) prompts() (rl.PromptSource, error) {
 	return data.NewSource(set, j.f.loop.Seed, j.f.data.Shuffle), nil
 }
 
-func (j *job) newLoop(prompts rl.PromptSource) *orchestrator.Loop {
+func (j *job) newLoop() *orchestrator.Loop {
 	c := j.f.loop
 	c.Sampling = j.f.sample.sampling(j.policy.tok)
 	l := &orchestrator.Loop{
-		Config: c, Rollout: j.roll, Train: j.actor, Prompts: prompts, Grade: j.grade, Decode: j.policy.tok.Decode,
+		Config: c, Rollout: j.roll, Train: j.actor, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
 		Watch: j.book, Clock: time.Now, Dir: filepath.Join(j.dir.Path(), "checkpoints"), Epoch: j.dir.Attempt() - 1,
 	}
 	if j.evals != nil {
