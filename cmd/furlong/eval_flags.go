@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"furlong/data"
 	"furlong/data/arithmetic"
@@ -52,8 +53,8 @@ func (f evalFlags) name(train data.Config) string {
 	return ""
 }
 
-// prompts returns the held-out problems.
-func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer) ([]*rl.Prompt, error) {
+// prompts returns the held-out problems, all of which fit into a context. What is left out of a file is logged.
+func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context int, log *slog.Logger) ([]*rl.Prompt, error) {
 	if len(f.Data) == 0 {
 		return arithmetic.HeldOut(tok, f.Seed, f.Problems)
 	}
@@ -73,7 +74,8 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer) ([]*rl.Pr
 	if f.Problems > 0 && f.Problems < len(all) {
 		all = all[:f.Problems]
 	}
-	return all, nil
+	log.Info("held-out data loaded", "what", set.Report().String(), "problems", len(all), "left_out", set.Len()-len(all))
+	return all, fit(set.Report().File, all, context)
 }
 
 // sampling returns how responses are drawn: as in rollout, but for what f says.

@@ -33,7 +33,7 @@ func (j *job) newEvaluation() (*evaluation, error) {
 	if err := rundir.CheckEvalName(name); err != nil {
 		return nil, fmt.Errorf("--eval-prompt-data: %w", err)
 	}
-	prompts, err := f.prompts(j.f.data, j.policy.tok)
+	prompts, err := f.prompts(j.f.data, j.policy.tok, j.f.rollout.Context, j.log)
 	if err != nil {
 		return nil, err
 	}

@@ -81,12 +81,20 @@ func (j *job) prompts() (rl.PromptSource, error) {
 		return nil, err
 	}
 	j.log.Info("data loaded", "what", set.Report().String())
-	for _, p := range set.Prompts() {
-		if n := len(p.Tokens); n >= j.f.rollout.Context {
-			return nil, fmt.Errorf("%s: prompt %s has %d tokens, want fewer than --context-length (%d); --rollout-max-prompt-len leaves longer ones out", j.f.data.File, p.ID, n, j.f.rollout.Context)
-		}
+	if err := fit(set.Report().File, set.Prompts(), j.f.rollout.Context); err != nil {
+		return nil, err
 	}
 	return data.NewSource(set, j.f.loop.Seed, j.f.data.Shuffle), nil
+}
+
+// fit reports the first prompt that leaves no room for a response.
+func fit(file string, prompts []*rl.Prompt, context int) error {
+	for _, p := range prompts {
+		if n := len(p.Tokens); n >= context {
+			return fmt.Errorf("%s: prompt %s has %d tokens, want fewer than --context-length (%d); --rollout-max-prompt-len leaves longer ones out", file, p.ID, n, context)
+		}
+	}
+	return nil
 }
 
 func (j *job) newLoop() *orchestrator.Loop {
