@@ -32,10 +32,13 @@ var watches = []watch{
 		return ""
 	}},
 	{"skipped", "error", func(s rl.Stats, _ bool) string {
-		if s["train/skipped_steps"] > 0 {
-			return "the optimizer step was skipped: its loss or gradient was not finite"
+		switch {
+		case s["train/skipped_steps"] == 0:
+			return ""
+		case s["train/samples"] == 0:
+			return "the optimizer step was skipped: there was no sample to train on"
 		}
-		return ""
+		return "the optimizer step was skipped: its loss or gradient was not finite"
 	}},
 	{"invalid", "warning", func(s rl.Stats, _ bool) string {
 		if share := s["reward/invalid"]; share > 0.05 {

@@ -249,7 +249,7 @@ func (l *Loop) train(ctx context.Context, c int) error {
 		return nil
 	}
 	if l.skipped++; l.skipped >= l.Config.MaxSkipped {
-		return fmt.Errorf("%d optimizer steps in a row were skipped, since their loss or gradient was not finite (--max-skipped-steps): the weights are those before the first of them", l.skipped)
+		return fmt.Errorf("%d optimizer steps in a row were skipped (--max-skipped-steps): a loss or gradient was not finite, or there was no sample to train on; the weights are those before the first of them", l.skipped)
 	}
 	return nil
 }

@@ -55,6 +55,9 @@ func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.gradable(ctx, pool, f.eval.name(f.data), prompts); err != nil {
+		return nil, err
+	}
 	k, closeK := backend(f.model.Backend, f.model.Threads)
 	defer closeK()
 	engine, err := rollout.New(f.rollout, p.twin(f.model), k)

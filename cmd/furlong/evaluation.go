@@ -23,7 +23,7 @@ type evaluation struct {
 }
 
 // newEvaluation returns what the run is evaluated on, nil for nothing.
-func (j *job) newEvaluation() (*evaluation, error) {
+func (j *job) newEvaluation(ctx context.Context) (*evaluation, error) {
 	f := j.f.eval
 	name := f.name(j.f.data)
 	if name == "" {
@@ -35,6 +35,9 @@ func (j *job) newEvaluation() (*evaluation, error) {
 	}
 	prompts, err := f.prompts(j.f.data, j.policy.tok, j.f.rollout.Context, j.log)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.gradable(ctx, j.grades, name, prompts); err != nil {
 		return nil, err
 	}
 	return &evaluation{name, prompts, f.Samples, f.sampling(j.f.sample, j.policy.tok)}, nil

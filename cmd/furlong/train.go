@@ -65,7 +65,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	k, closeK := backend(f.model.Backend, f.model.Threads)
 	defer closeK()
 	j := &job{env: e, f: f, policy: p}
-	if err := j.assemble(k); err != nil {
+	if err := j.assemble(ctx, k); err != nil {
 		return err
 	}
 	if err := j.open(set); err != nil {

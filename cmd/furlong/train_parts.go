@@ -13,6 +13,7 @@ import (
 	"furlong/model/dsv4"
 	"furlong/orchestrator"
 	"furlong/progress"
+	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
 	"furlong/train"
@@ -20,7 +21,7 @@ import (
 
 // assemble makes what a run consists of: two engines of one policy, prompts, graders, evaluation. Whatever is wrong with what was asked for
 // shows here, before there is a directory.
-func (j *job) assemble(k kernels.Backend) (err error) {
+func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 	if j.actor, err = j.newActor(k); err != nil {
 		return err
 	}
@@ -30,10 +31,10 @@ func (j *job) assemble(k kernels.Backend) (err error) {
 	if j.grades, err = grader(j.f.reward, j.f.eval.Data); err != nil {
 		return err
 	}
-	if j.source, err = j.prompts(); err != nil {
+	if j.source, err = j.prompts(ctx); err != nil {
 		return err
 	}
-	j.evals, err = j.newEvaluation()
+	j.evals, err = j.newEvaluation(ctx)
 	return err
 }
 
@@ -72,7 +73,7 @@ func (j *job) reference() (*dsv4.Model, error) {
 }
 
 // prompts returns the source of training prompts: a file's, or the recipe's generator.
-func (j *job) prompts() (rl.PromptSource, error) {
+func (j *job) prompts(ctx context.Context) (rl.PromptSource, error) {
 	if j.f.data.File == "" {
 		return arithmetic.NewSource(j.policy.tok, j.f.loop.Seed), nil
 	}
@@ -82,6 +83,9 @@ func (j *job) prompts() (rl.PromptSource, error) {
 	}
 	j.log.Info("data loaded", "what", set.Report().String())
 	if err := fit(set.Report().File, set.Prompts(), j.f.rollout.Context); err != nil {
+		return nil, err
+	}
+	if err := j.gradable(ctx, j.grades, set.Report().File, set.Prompts()); err != nil {
 		return nil, err
 	}
 	return data.NewSource(set, j.f.loop.Seed, j.f.data.Shuffle), nil
@@ -108,6 +112,22 @@ func (j *job) newLoop() *orchestrator.Loop {
 		l.Eval, l.Evaluated = j.evaluate, j.evaluated
 	}
 	return l
+}
+
+// gradable asks the grader what it thinks of the labels. Those that it cannot grade make invalid samples: a line says how many; a set of nothing else
+// is refused.
+func (e *env) gradable(ctx context.Context, grades rl.Rewarder, file string, prompts []*rl.Prompt) error {
+	err := reward.Check(ctx, grades, prompts)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for _, p := range prompts {
+		if reward.Check(ctx, grades, []*rl.Prompt{p}) == nil {
+			e.log.Warn("labels", "file", file, "what", err.Error())
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: %w", file, err)
 }
 
 // grade judges samples. What could not be judged is invalid and counted; the first reason is a line.
