@@ -3,6 +3,7 @@ package summary
 import (
 	"fmt"
 	"io"
+	"math"
 	"text/tabwriter"
 
 	"furlong/metrics"
@@ -29,10 +30,25 @@ type Reward struct {
 	Slope      float64 `json:"slope"`
 }
 
-// Gap is the difference of trainer and rollout engine over all tokens that were trained on.
+// Gap is the difference of trainer and rollout engine over all tokens that were trained on, but for cycles in which one of the two had
+// no number for a token.
 type Gap struct {
-	MeanAbs float64 `json:"mean_abs"`
-	MaxAbs  float64 `json:"max_abs"`
+	MeanAbs   float64 `json:"mean_abs"`
+	MaxAbs    float64 `json:"max_abs"`
+	NotFinite int     `json:"cycles_not_finite,omitempty"`
+}
+
+// add takes in a cycle of so many tokens. tokens counts those of all cycles before.
+func (g *Gap) add(mean, peak, n float64, tokens *float64) {
+	if bad := mean + peak; math.IsNaN(bad) || math.IsInf(bad, 0) {
+		g.NotFinite++
+		return
+	}
+	if n > 0 {
+		*tokens += n
+		g.MeanAbs += (mean - g.MeanAbs) * n / *tokens
+		g.MaxAbs = max(g.MaxAbs, peak)
+	}
 }
 
 // Eval is the held-out evaluation before the first cycle and after the last, and the paired difference.
@@ -48,7 +64,8 @@ func Of(rows []metrics.Row) Summary {
 	merged, _ := metrics.Merge(rows)
 	s := Summary{Phases: map[string]float64{}}
 	var rewards []float64
-	var gap, tokens, peak float64
+	var gap Gap
+	tokens := 0.0
 	for _, r := range merged {
 		if r.Kind != metrics.Cycle {
 			continue
@@ -58,15 +75,13 @@ func Of(rows []metrics.Row) Summary {
 		s.Skipped += r.Values["train/skipped_steps"]
 		s.Invalid += r.Values["reward/invalid_samples"]
 		rewards = append(rewards, r.Values["rollout/raw_reward"])
-		gap += r.Values["train/logp_diff/mean"] * r.Values["train/tokens"]
-		tokens += r.Values["train/tokens"]
-		peak = max(peak, r.Values["train/logp_diff/max"])
+		gap.add(r.Values["train/logp_diff/mean"], r.Values["train/logp_diff/max"], r.Values["train/tokens"], &tokens)
 		for _, p := range phases {
 			s.Phases[p.name] += r.Values[p.series]
 		}
 	}
 	if s.Cycles > 0 {
-		s.Reward, s.Gap = trend(rewards), &Gap{gap / max(tokens, 1), peak}
+		s.Reward, s.Gap = trend(rewards), &gap
 	}
 	return s
 }
@@ -111,7 +126,11 @@ func (s Summary) Print(w io.Writer) error {
 		fmt.Fprintf(t, "training reward\t%.3f first third, %.3f last third, slope %+.5f a cycle\n", r.FirstThird, r.LastThird, r.Slope)
 	}
 	if g := s.Gap; g != nil {
-		fmt.Fprintf(t, "gap of trainer and rollout\t%.3g nats mean, %.3g largest\n", g.MeanAbs, g.MaxAbs)
+		fmt.Fprintf(t, "gap of trainer and rollout\t%.3g nats mean, %.3g largest", g.MeanAbs, g.MaxAbs)
+		if g.NotFinite > 0 {
+			fmt.Fprintf(t, ", without %d cycles in which it is no number", g.NotFinite)
+		}
+		fmt.Fprintln(t)
 	}
 	if s.Eval != nil {
 		s.Eval.print(t)

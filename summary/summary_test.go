@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -55,6 +56,54 @@ func TestPrint(t *testing.T) {
 	for _, want := range []string{"difference +0.300 [+0.200, +0.400]", "1 in 2 s", "held-out truncated", "0.010 after"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("table has no %q:\n%s", want, &b)
+		}
+	}
+}
+
+// A token that one engine holds for impossible, or a step that was skipped for a NaN, must not cost the run its closing table.
+func TestGapsThatAreNoNumber(t *testing.T) {
+	all := rows(0.5, 0.5, 0.5, 0.5)
+	all[1].Values["train/logp_diff/mean"] = math.Inf(1)
+	all[1].Values["train/logp_diff/max"] = math.Inf(1)
+	all[2].Values["train/logp_diff/mean"] = math.NaN()
+	all[3].Values = map[string]float64{"train/skipped_steps": 1, "reward/invalid_samples": 8} // nothing to train on
+	s := Of(all)
+	if g := *s.Gap; g.NotFinite != 2 || math.Abs(g.MeanAbs-0.1) > 1e-12 || g.MaxAbs != 0.5 {
+		t.Errorf("gap is %+v, want 0.1 and 0.5 without 2 cycles", g)
+	}
+	if s.Cycles != 4 || s.Skipped != 1 || s.Invalid != 8 {
+		t.Errorf("%d cycles, %v skipped, %v invalid, want 4, 1, 8", s.Cycles, s.Skipped, s.Invalid)
+	}
+	raw, err := json.Marshal(s)
+	if err != nil || !strings.Contains(string(raw), `"cycles_not_finite":2`) {
+		t.Errorf("as JSON: %s, %v, want 2 cycles that are not finite", raw, err)
+	}
+	var b strings.Builder
+	if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "0.5 largest, without 2 cycles in which it is no number\n") {
+		t.Errorf("table, with %v, does not say what is left out:\n%s", err, &b)
+	}
+}
+
+// The mean is over tokens, so a long cycle counts more than a short one.
+func TestGapIsAMeanOverTokens(t *testing.T) {
+	all := rows(0, 0)
+	all[0].Values["train/tokens"], all[1].Values["train/tokens"] = 10, 30
+	all[1].Values["train/logp_diff/mean"] = 0.5
+	if g := Of(all).Gap; math.Abs(g.MeanAbs-0.4) > 1e-12 {
+		t.Errorf("gap is %v, want 0.4", g.MeanAbs)
+	}
+}
+
+// Few cycles have thirds too, and evaluation rows are no cycles.
+func TestShortRuns(t *testing.T) {
+	for n, want := range map[int]Reward{1: {1, 1, 0}, 2: {1, 2, 1}, 3: {1, 3, 1}, 5: {1, 5, 1}} {
+		var rewards []float64
+		for i := range n {
+			rewards = append(rewards, float64(i+1))
+		}
+		all := append(rows(rewards...), metrics.Row{Kind: metrics.Eval, Attempt: 1, Values: map[string]float64{"rollout/raw_reward": 9}})
+		if s := Of(all); *s.Reward != want || s.Cycles != n {
+			t.Errorf("%d cycles: %+v over %d, want %+v", n, *s.Reward, s.Cycles, want)
 		}
 	}
 }

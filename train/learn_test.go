@@ -53,6 +53,9 @@ func (p player) group(t testing.TB, prompt *rl.Prompt, n int) (out []*rl.Sample)
 
 // The policy learns to answer with the same token whatever the prompt is, from nothing but a reward for it.
 func TestLearnsAToyTask(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: 25 cycles of learning")
+	}
 	const right = 17
 	c := settings()
 	c.Optim.LR = 2e-2
@@ -92,7 +95,7 @@ func TestLearnsAToyTask(t *testing.T) {
 
 // With a reference, the KL is 0 as long as both are one, and pulls the policy back afterwards.
 func TestKLPullsBack(t *testing.T) {
-	for _, kind := range []string{"k2", "k3", "low_var_kl"} {
+	for _, kind := range []string{"k2", "low_var_kl"} {
 		c := withLoss(func(c *loss.Config) { c.UseKL, c.KLCoef, c.KLType = true, 1, kind })
 		c.Optim.LR, c.Optim.WeightDecay = 1e-3, 0
 		k := cpuEngine(t, settings(), dtype.F32).k
@@ -103,7 +106,7 @@ func TestKLPullsBack(t *testing.T) {
 		}
 		untouched := Digest(reference.Params())
 		flat := func() *rl.Batch { // no spread, so no advantage: all that pulls is the KL
-			b := batch(3, 2, 4)
+			b := batch(3, 1, 4)
 			for _, s := range b.Samples {
 				s.Verdict, s.Reward = rl.Right, 1
 			}

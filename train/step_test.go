@@ -195,16 +195,38 @@ func poison(x *tensor.Tensor) {
 	}
 }
 
-// The loss may be finite and the gradient not.
-func TestInfiniteGradientSkipsTheStep(t *testing.T) {
-	e := cpuEngine(t, settings(), dtype.BF16)
-	before := state(e)
-	e.opt.States()[3].Param.Grad.F32()[1] = float32(math.Inf(1))
-	stats := e.update(&loss.Sums{})
-	if stats["train/skipped_steps"] != 1 || !math.IsInf(stats["train/grad_norm"], 1) || e.Steps() != 0 {
-		t.Errorf("figures are %v after %d steps, want a skipped step", stats, e.Steps())
+// The loss may be finite and the gradient not, or the other way round.
+func TestEitherStopsTheStep(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		grad float64
+		sums loss.Sums
+	}{
+		{"infinite gradient", math.Inf(1), loss.Sums{}}, {"gradient is NaN", math.NaN(), loss.Sums{}},
+		{"loss is NaN", 1, loss.Sums{Loss: math.NaN()}}, {"infinite loss", 1, loss.Sums{Loss: math.Inf(-1)}},
+	} {
+		e := cpuEngine(t, settings(), dtype.BF16)
+		before := state(e)
+		e.opt.States()[3].Param.Grad.F32()[1] = float32(tt.grad)
+		stats := e.update(&tt.sums)
+		norm := stats["train/grad_norm"]
+		if stats["train/skipped_steps"] != 1 || !(math.IsInf(norm, 0) || math.IsNaN(norm)) || e.Steps() != 0 {
+			t.Errorf("%s: figures are %v after %d steps, want a skipped step", tt.name, stats, e.Steps())
+		}
+		wantSame(t, tt.name, state(e), before)
 	}
-	wantSame(t, "skipped step", state(e), before)
+}
+
+// A trainer logprob that is no number leaves the gradient finite: the loss is what says that it must not be followed.
+func TestTrainerNaNSkipsTheStep(t *testing.T) {
+	e := cpuEngine(t, settings(), dtype.F32)
+	mustStep(t, e, batch(1, 2, 3))
+	b := batch(2, 2, 3)
+	if err := e.Score(t.Context(), b.Samples); err != nil {
+		t.Fatal(err)
+	}
+	b.Samples[1].TrainLogProbs[0] = float32(math.NaN())
+	checkSkipped(t, e, b)
 }
 
 // What the rollout engine says may be no number, too. The sample is well formed, so it is counted and stops the step.
