@@ -38,7 +38,7 @@ func (e *env) usage(text string) int {
 
 // printConfig shows the settings that furlong train would have with the same arguments.
 func (e *env) printConfig(what string) int {
-	set := newTrainFlags().set("config "+what, "Prints every setting of furlong train: its value, and where it came from (default, recipe, file, flag).")
+	set := newTrainFlags().set("train", "furlong config print, with the flags of furlong train: prints every setting of furlong train: its value, and where it came from (default, recipe, file, flag).")
 	set.Example("furlong config print --lr 1e-5", "what a run with that flag would use")
 	var json struct {
 		JSON bool `flag:"print-json" help:"print JSON: {setting: {value, origin}}"`
