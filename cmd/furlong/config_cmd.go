@@ -7,10 +7,18 @@ import (
 	"furlong/config"
 )
 
+const configUsage = `Prints settings and recipes.
+
+Usage:
+  furlong config print [flags of furlong train]   every setting, its value, and where it came from
+  furlong config flags [flags of furlong train]   the same as a file that --config reads
+  furlong config recipes                          the recipes inside the binary
+  furlong config recipe NAME                      one of them
+`
+
 func runConfig(ctx context.Context, e *env) int {
-	const usage = "furlong config: say what to do: print (every setting of furlong train and where it came from), flags (the same as a file for --config), recipes, or recipe NAME"
 	if len(e.args) == 0 {
-		return e.usage(usage)
+		return e.usage(configUsage)
 	}
 	what := e.args[0]
 	e.args = e.args[1:]
@@ -25,7 +33,7 @@ func runConfig(ctx context.Context, e *env) int {
 	case "recipe":
 		return e.printRecipe()
 	case "-h", "--help":
-		fmt.Fprintln(e.stdout, usage)
+		fmt.Fprint(e.stdout, configUsage)
 		return exitOK
 	}
 	return e.usage(fmt.Sprintf("furlong config: unknown %q; want print, flags, recipes or recipe NAME", what))
