@@ -57,7 +57,7 @@ func (j *job) cut(i, total, threads int) {
 	if threads > 1 && total >= alone {
 		want = min(p.work()/leastWork, p.work()*threads*perThread/total)
 	}
-	if p.add && p.k > deepK {
+	if p.add && p.k > shortK {
 		want = max(want, p.m*p.n/mostApart)
 	}
 	down, across := p.shape(max(want, 1))

@@ -31,9 +31,12 @@ type block struct{ product, r0, r1, p0, p1 int }
 // The pieces of a large product are cut to the caches. Cutting k reloads the accumulators and goes on, so the
 // chain stays one.
 const (
-	deepK   = 512     // a piece of b, deepK x 16, stays in the first cache
+	deepK   = 512     // a piece of b, deepK x 16, stays near
+	shortK  = 256     // the same where c is in the second cache, so that its way to the registers and back costs little
+	smallC  = 1 << 16 // elements of such a c
 	pieceA  = 1 << 15 // elements of a piece of a: it stays in the second cache
 	tallest = 6       // rows of the tallest tile
+	widest  = 4       // panels of the widest
 )
 
 // panels returns the number of panels that cover p's columns.
@@ -55,7 +58,11 @@ func (p *product) cut(u block) int {
 	if u.r1-u.r0 <= tallest {
 		return p.k
 	}
-	pieces := (p.k + deepK - 1) / deepK
+	most := deepK
+	if (u.r1-u.r0)*(u.p1-u.p0)*panel <= smallC {
+		most = shortK
+	}
+	pieces := (p.k + most - 1) / most
 	return (p.k + pieces - 1) / pieces
 }
 

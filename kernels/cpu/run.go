@@ -33,7 +33,7 @@ func (r *run) all(s *scratch, cut int) {
 // reserve takes the scratch memory that pieces of rows x cut need.
 func (r *run) reserve(s *scratch, rows, cut int) {
 	if r.copies() {
-		r.copyA = s.f32(rows * cut)
+		r.copyA = s.f32(rows*cut + 8)
 	}
 	if r.b.packed == nil {
 		r.copyB = s.f32(panel * cut * widest) // the last piece may be low, and then takes more panels than this one
@@ -44,30 +44,44 @@ func (r *run) reserve(s *scratch, rows, cut int) {
 // copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines
 // lie far apart: they would compete for the same sets of the cache.
 func (r *run) copies() bool {
-	return r.r1-r.r0 > tallest && r.p1-r.p0 >= 8 && max(r.as, r.ak) >= 512
+	if r.turned() {
+		return r.r1-r.r0 > tallest && r.p1-r.p0 >= 2
+	}
+	return r.r1-r.r0 > tallest && r.p1-r.p0 >= 8 && r.product.as >= 512
 }
+
+// turned reports whether a runs along the rows of c, so that a tile takes a few elements of many lines.
+func (r *run) turned() bool { return r.product.as == 1 && r.k > 1 }
 
 // takeA sets first to the piece of a, copied if that pays.
 func (r *run) takeA() {
 	r.first, r.as, r.ak = r.a[r.m0*r.product.as+r.k0*r.product.ak:], r.product.as, r.product.ak
-	if r.copyA == nil {
-		return
+	switch {
+	case r.copyA == nil:
+	case r.turned():
+		r.eachTile(func(row, height, n int) {
+			for i := range n {
+				at := row + i*height
+				packTile(r.simd, r.copyA[at*r.kc:], r.first[at:], r.kc, r.ak, height)
+			}
+		})
+	default:
+		for i := range r.rows {
+			copy(r.copyA[i*r.kc:][:r.kc], r.first[i*r.as:])
+		}
+		r.first, r.as = r.copyA, r.kc
 	}
-	lines, length, stride := r.rows, r.kc, r.as
-	if r.as == 1 {
-		lines, length, stride = r.kc, r.rows, r.ak
-		r.ak = length
-	} else {
-		r.as = length
-	}
-	for i := range lines {
-		copy(r.copyA[i*length:][:length], r.first[i*stride:])
-	}
-	r.first = r.copyA
 }
 
-// widest is the most panels that a tile takes at once.
-const widest = 4
+// tileA points the tile at n tiles of a from row on.
+func (r *run) tileA(row, height int) {
+	t := &r.t
+	if r.copyA != nil && r.turned() {
+		t.a, t.as, t.ak, t.at = r.copyA[row*r.kc:], 1, height, height*r.kc
+		return
+	}
+	t.a, t.as, t.ak, t.at = r.first[row*r.as:], r.as, r.ak, height*r.as
+}
 
 // abreast returns how many panels a tile of the given height takes at once: low tiles take more, to have enough
 // chains.
@@ -148,31 +162,36 @@ func (r *run) unpack(dst []float32, p int) {
 	}
 }
 
-// tiles multiplies the piece's rows with the panels at hand into dst. Heights are chosen so that none is below four
-// where that can be helped.
-func (r *run) tiles(dst []float32, cs, panels int) {
+// eachTile cuts the piece's rows into tiles and calls f for each run of equal ones. Heights are chosen so that none is below
+// four where that can be helped.
+func (r *run) eachTile(f func(row, height, n int)) {
 	high, rest := r.rows/tallest, r.rows%tallest
 	if rest > 0 && rest < 4 && high > 0 {
 		high, rest = high-1, rest+tallest
 	}
-	done := r.multiply(dst, cs, panels, 0, tallest, high)
-	if rest > tallest {
-		done = r.multiply(dst, cs, panels, done, (rest+1)/2, 1)
-		rest /= 2
+	row := 0
+	if high > 0 {
+		f(0, tallest, high)
+		row = high * tallest
 	}
-	r.multiply(dst, cs, panels, done, rest, 1)
+	if rest > tallest {
+		f(row, (rest+1)/2, 1)
+		row, rest = row+(rest+1)/2, rest/2
+	}
+	if rest > 0 {
+		f(row, rest, 1)
+	}
 }
 
-// multiply runs n tiles of some height from row on and returns the row after them.
-func (r *run) multiply(dst []float32, cs, panels, row, height, n int) int {
-	if height*n > 0 {
+// tiles multiplies the piece's rows with the panels at hand into dst.
+func (r *run) tiles(dst []float32, cs, panels int) {
+	r.eachTile(func(row, height, n int) {
 		t := &r.t
 		t.rows, t.n, t.panels = height, n, panels
 		t.c, t.cs = dst[row*cs:], cs
-		t.a, t.as, t.ak = r.first[row*r.as:], r.as, r.ak
+		r.tileA(row, height)
 		t.multiply(r.simd)
-	}
-	return row + height*n
+	})
 }
 
 // partly computes a panel that c has not all columns of, by way of a tile in scratch memory.

@@ -15,7 +15,7 @@ func (t *tile) plain() {
 				acc = *c
 			}
 			for k := range t.k {
-				fmaRow(&acc, t.a[i*t.as+k*t.ak], t.row(k, p))
+				fmaRow(&acc, t.a[i/t.rows*t.at+i%t.rows*t.as+k*t.ak], t.row(k, p))
 			}
 			for j := range c {
 				if t.add {

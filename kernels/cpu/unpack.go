@@ -17,6 +17,20 @@ func packRows(simd bool, dst, b []float32, n, ld int) {
 	}
 }
 
+// packTile copies h of each of n rows of a, ld apart, to dst [n, h].
+func packTile(simd bool, dst, a []float32, n, ld, h int) {
+	last := n - 1
+	if simd && last > 0 {
+		_, _ = dst[last*h+7-h], a[(last-1)*ld+7]
+		asm.PackTile(&dst[0], &a[0], last, ld, h)
+	} else {
+		last = 0
+	}
+	for i := last; i < n; i++ {
+		copy(dst[i*h:][:h], a[i*ld:])
+	}
+}
+
 // widenRows is packRows for bfloat16.
 func widenRows(simd bool, dst []float32, b []uint16, n, ld int) {
 	_, _ = dst[n*panel-1], b[(n-1)*ld+panel-1]

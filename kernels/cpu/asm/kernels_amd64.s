@@ -14,23 +14,23 @@ pause1:
 	JNZ  pause1
 	RET
 
-// func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm6x16(SB), NOSPLIT, $0-96
+TEXT ·Gemm6x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
 	LEAQ (BX)(BX*2), R9
 	LEAQ (BX)(BX*4), R10
-	MOVQ ahead+80(FP), R11
+	MOVQ ahead+88(FP), R11
 	MOVQ n+32(FP), R12
 
 tile2:
-	MOVQ    mode+88(FP), R13
+	MOVQ    mode+96(FP), R13
 	BTQ     $0x00, R13
 	JCC     zero7
 	LEAQ    (R8)(R8*2), R13
@@ -83,6 +83,26 @@ start8:
 	ADDQ       R8, R13
 	PREFETCHT0 (R13)
 	ADDQ       R8, R13
+	MOVQ       CX, R13
+	ADDQ       at+56(FP), R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
 	MOVQ       k+24(FP), R15
 	MOVQ       CX, R13
 	MOVQ       DX, R14
@@ -219,7 +239,7 @@ one4:
 done6:
 	LEAQ   (R8)(R8*2), R13
 	LEAQ   (R8)(R8*4), R14
-	MOVQ   mode+88(FP), R15
+	MOVQ   mode+96(FP), R15
 	BTQ    $0x01, R15
 	JCC    store9
 	VADDPS (AX), Y0, Y0
@@ -248,42 +268,37 @@ store9:
 	VMOVUPS Y9, 32(AX)(R8*4)
 	VMOVUPS Y10, (AX)(R14*1)
 	VMOVUPS Y11, 32(AX)(R14*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R12
 	JNZ     tile2
 	VZEROUPPER
 	RET
 
-// func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm6x16H(SB), NOSPLIT, $0-96
+TEXT ·Gemm6x16H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
 	LEAQ     (BX)(BX*2), R9
 	LEAQ     (BX)(BX*4), R10
-	MOVQ     ahead+80(FP), R11
+	MOVQ     ahead+88(FP), R11
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLD   $0x10, Y15, Y15
 	MOVQ     n+32(FP), R12
 
 tile10:
-	MOVQ    mode+88(FP), R13
+	MOVQ    mode+96(FP), R13
 	BTQ     $0x00, R13
 	JCC     zero15
 	LEAQ    (R8)(R8*2), R13
@@ -336,6 +351,26 @@ start16:
 	ADDQ       R8, R13
 	PREFETCHT0 (R13)
 	ADDQ       R8, R13
+	MOVQ       CX, R13
+	ADDQ       at+56(FP), R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
+	PREFETCHT0 (R13)
+	PREFETCHT0 64(R13)
+	ADDQ       BX, R13
 	MOVQ       k+24(FP), R15
 	MOVQ       CX, R13
 	MOVQ       DX, R14
@@ -477,7 +512,7 @@ one12:
 done14:
 	LEAQ   (R8)(R8*2), R13
 	LEAQ   (R8)(R8*4), R14
-	MOVQ   mode+88(FP), R15
+	MOVQ   mode+96(FP), R15
 	BTQ    $0x01, R15
 	JCC    store17
 	VADDPS (AX), Y0, Y0
@@ -506,39 +541,34 @@ store17:
 	VMOVUPS Y9, 32(AX)(R8*4)
 	VMOVUPS Y10, (AX)(R14*1)
 	VMOVUPS Y11, 32(AX)(R14*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R12
 	JNZ     tile10
 	VZEROUPPER
 	RET
 
-// func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm5x16(SB), NOSPLIT, $0-96
+TEXT ·Gemm5x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
 	LEAQ (BX)(BX*2), R9
-	MOVQ ahead+80(FP), R10
+	MOVQ ahead+88(FP), R10
 	MOVQ n+32(FP), R11
 
 tile18:
-	MOVQ    mode+88(FP), R12
+	MOVQ    mode+96(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero23
 	LEAQ    (R8)(R8*2), R12
@@ -583,6 +613,23 @@ start24:
 	ADDQ       R8, R12
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
+	MOVQ       CX, R12
+	ADDQ       at+56(FP), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
 	MOVQ       k+24(FP), R14
 	MOVQ       CX, R12
 	MOVQ       DX, R13
@@ -703,7 +750,7 @@ one20:
 
 done22:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+88(FP), R13
+	MOVQ   mode+96(FP), R13
 	BTQ    $0x01, R13
 	JCC    store25
 	VADDPS (AX), Y0, Y0
@@ -728,39 +775,35 @@ store25:
 	VMOVUPS Y7, 32(AX)(R12*1)
 	VMOVUPS Y8, (AX)(R8*4)
 	VMOVUPS Y9, 32(AX)(R8*4)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R11
 	JNZ     tile18
 	VZEROUPPER
 	RET
 
-// func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm5x16H(SB), NOSPLIT, $0-96
+TEXT ·Gemm5x16H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
 	LEAQ     (BX)(BX*2), R9
-	MOVQ     ahead+80(FP), R10
+	MOVQ     ahead+88(FP), R10
 	VPCMPEQD Y13, Y13, Y13
 	VPSLLD   $0x10, Y13, Y13
 	MOVQ     n+32(FP), R11
 
 tile26:
-	MOVQ    mode+88(FP), R12
+	MOVQ    mode+96(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero31
 	LEAQ    (R8)(R8*2), R12
@@ -805,6 +848,23 @@ start32:
 	ADDQ       R8, R12
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
+	MOVQ       CX, R12
+	ADDQ       at+56(FP), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
 	MOVQ       k+24(FP), R14
 	MOVQ       CX, R12
 	MOVQ       DX, R13
@@ -930,7 +990,7 @@ one28:
 
 done30:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+88(FP), R13
+	MOVQ   mode+96(FP), R13
 	BTQ    $0x01, R13
 	JCC    store33
 	VADDPS (AX), Y0, Y0
@@ -955,37 +1015,33 @@ store33:
 	VMOVUPS Y7, 32(AX)(R12*1)
 	VMOVUPS Y8, (AX)(R8*4)
 	VMOVUPS Y9, 32(AX)(R8*4)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R11
 	JNZ     tile26
 	VZEROUPPER
 	RET
 
-// func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm4x16(SB), NOSPLIT, $0-96
+TEXT ·Gemm4x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
 	LEAQ (BX)(BX*2), R9
-	MOVQ ahead+80(FP), R10
+	MOVQ ahead+88(FP), R10
 	MOVQ n+32(FP), R11
 
 tile34:
-	MOVQ    mode+88(FP), R12
+	MOVQ    mode+96(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero39
 	LEAQ    (R8)(R8*2), R12
@@ -1023,6 +1079,20 @@ start40:
 	ADDQ       R8, R12
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
+	MOVQ       CX, R12
+	ADDQ       at+56(FP), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
 	MOVQ       k+24(FP), R14
 	MOVQ       CX, R12
 	MOVQ       DX, R13
@@ -1128,7 +1198,7 @@ one36:
 
 done38:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+88(FP), R13
+	MOVQ   mode+96(FP), R13
 	BTQ    $0x01, R13
 	JCC    store41
 	VADDPS (AX), Y0, Y0
@@ -1149,37 +1219,34 @@ store41:
 	VMOVUPS Y5, 32(AX)(R8*2)
 	VMOVUPS Y6, (AX)(R12*1)
 	VMOVUPS Y7, 32(AX)(R12*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R11
 	JNZ     tile34
 	VZEROUPPER
 	RET
 
-// func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm4x16H(SB), NOSPLIT, $0-96
+TEXT ·Gemm4x16H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
 	LEAQ     (BX)(BX*2), R9
-	MOVQ     ahead+80(FP), R10
+	MOVQ     ahead+88(FP), R10
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
 	MOVQ     n+32(FP), R11
 
 tile42:
-	MOVQ    mode+88(FP), R12
+	MOVQ    mode+96(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero47
 	LEAQ    (R8)(R8*2), R12
@@ -1217,6 +1284,20 @@ start48:
 	ADDQ       R8, R12
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
+	MOVQ       CX, R12
+	ADDQ       at+56(FP), R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
+	PREFETCHT0 (R12)
+	PREFETCHT0 64(R12)
+	ADDQ       BX, R12
 	MOVQ       k+24(FP), R14
 	MOVQ       CX, R12
 	MOVQ       DX, R13
@@ -1327,7 +1408,7 @@ one44:
 
 done46:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+88(FP), R13
+	MOVQ   mode+96(FP), R13
 	BTQ    $0x01, R13
 	JCC    store49
 	VADDPS (AX), Y0, Y0
@@ -1348,34 +1429,31 @@ store49:
 	VMOVUPS Y5, 32(AX)(R8*2)
 	VMOVUPS Y6, (AX)(R12*1)
 	VMOVUPS Y7, 32(AX)(R12*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R11
 	JNZ     tile42
 	VZEROUPPER
 	RET
 
-// func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x16(SB), NOSPLIT, $0-96
+TEXT ·Gemm3x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
-	MOVQ ahead+80(FP), R9
+	MOVQ ahead+88(FP), R9
 	MOVQ n+32(FP), R10
 
 tile50:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero55
 	VMOVUPS (AX), Y0
@@ -1484,7 +1562,7 @@ one52:
 	JNZ          one52
 
 done54:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store57
 	VADDPS (AX), Y0, Y0
@@ -1501,34 +1579,32 @@ store57:
 	VMOVUPS Y3, 32(AX)(R8*1)
 	VMOVUPS Y4, (AX)(R8*2)
 	VMOVUPS Y5, 32(AX)(R8*2)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile50
 	VZEROUPPER
 	RET
 
-// func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x16H(SB), NOSPLIT, $0-96
+TEXT ·Gemm3x16H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
-	MOVQ     ahead+80(FP), R9
+	MOVQ     ahead+88(FP), R9
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD   $0x10, Y9, Y9
 	MOVQ     n+32(FP), R10
 
 tile58:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero63
 	VMOVUPS (AX), Y0
@@ -1642,7 +1718,7 @@ one60:
 	JNZ          one60
 
 done62:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store65
 	VADDPS (AX), Y0, Y0
@@ -1659,32 +1735,30 @@ store65:
 	VMOVUPS Y3, 32(AX)(R8*1)
 	VMOVUPS Y4, (AX)(R8*2)
 	VMOVUPS Y5, 32(AX)(R8*2)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile58
 	VZEROUPPER
 	RET
 
-// func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x16(SB), NOSPLIT, $0-96
+TEXT ·Gemm2x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
-	MOVQ ahead+80(FP), R9
+	MOVQ ahead+88(FP), R9
 	MOVQ n+32(FP), R10
 
 tile66:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero71
 	VMOVUPS (AX), Y0
@@ -1774,7 +1848,7 @@ one68:
 	JNZ          one68
 
 done70:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store73
 	VADDPS (AX), Y0, Y0
@@ -1787,32 +1861,31 @@ store73:
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile66
 	VZEROUPPER
 	RET
 
-// func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x16H(SB), NOSPLIT, $0-96
+TEXT ·Gemm2x16H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
-	MOVQ     ahead+80(FP), R9
+	MOVQ     ahead+88(FP), R9
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD   $0x10, Y7, Y7
 	MOVQ     n+32(FP), R10
 
 tile74:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero79
 	VMOVUPS (AX), Y0
@@ -1907,7 +1980,7 @@ one76:
 	JNZ          one76
 
 done78:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store81
 	VADDPS (AX), Y0, Y0
@@ -1920,31 +1993,30 @@ store81:
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile74
 	VZEROUPPER
 	RET
 
-// func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x16(SB), NOSPLIT, $0-96
+TEXT ·Gemm1x16(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ ahead+80(FP), R9
-	MOVQ n+32(FP), R10
+	MOVQ ak+64(FP), BX
+	MOVQ bk+72(FP), SI
+	MOVQ cs+40(FP), DI
+	MOVQ ahead+88(FP), R8
+	MOVQ n+32(FP), R9
 
 tile82:
-	MOVQ    mode+88(FP), R11
-	BTQ     $0x00, R11
+	MOVQ    mode+96(FP), R10
+	BTQ     $0x00, R10
 	JCC     zero87
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -1955,67 +2027,67 @@ zero87:
 	VXORPS Y1, Y1, Y1
 
 start88:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
+	MOVQ k+24(FP), R12
+	MOVQ CX, R10
+	MOVQ DX, R11
+	SUBQ $0x04, R12
 	JLT  test85
 
 k83:
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y2
-	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y2
-	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y2
-	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y2
-	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
+	SUBQ         $0x04, R12
 	JGE          k83
 
 test85:
-	ADDQ $0x04, R13
+	ADDQ $0x04, R12
 	JZ   done86
 
 one84:
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y2
-	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
+	DECQ         R12
 	JNZ          one84
 
 done86:
-	MOVQ   mode+88(FP), R11
-	BTQ    $0x01, R11
+	MOVQ   mode+96(FP), R10
+	BTQ    $0x01, R10
 	JCC    store89
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -2023,31 +2095,31 @@ done86:
 store89:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
-	ADDQ    BX, CX
-	ADDQ    R8, AX
-	DECQ    R10
+	ADDQ    at+56(FP), CX
+	ADDQ    DI, AX
+	DECQ    R9
 	JNZ     tile82
 	VZEROUPPER
 	RET
 
-// func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x16H(SB), NOSPLIT, $0-96
+TEXT ·Gemm1x16H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     ahead+80(FP), R9
+	MOVQ     ak+64(FP), BX
+	MOVQ     bk+72(FP), SI
+	MOVQ     cs+40(FP), DI
+	MOVQ     ahead+88(FP), R8
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD   $0x10, Y5, Y5
-	MOVQ     n+32(FP), R10
+	MOVQ     n+32(FP), R9
 
 tile90:
-	MOVQ    mode+88(FP), R11
-	BTQ     $0x00, R11
+	MOVQ    mode+96(FP), R10
+	BTQ     $0x00, R10
 	JCC     zero95
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -2058,72 +2130,72 @@ zero95:
 	VXORPS Y1, Y1, Y1
 
 start96:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
+	MOVQ k+24(FP), R12
+	MOVQ CX, R10
+	MOVQ DX, R11
+	SUBQ $0x04, R12
 	JLT  test93
 
 k91:
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
+	SUBQ         $0x04, R12
 	JGE          k91
 
 test93:
-	ADDQ $0x04, R13
+	ADDQ $0x04, R12
 	JZ   done94
 
 one92:
-	VBROADCASTSS (R11), Y4
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
+	DECQ         R12
 	JNZ          one92
 
 done94:
-	MOVQ   mode+88(FP), R11
-	BTQ    $0x01, R11
+	MOVQ   mode+96(FP), R10
+	BTQ    $0x01, R10
 	JCC    store97
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -2131,28 +2203,28 @@ done94:
 store97:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
-	ADDQ    BX, CX
-	ADDQ    R8, AX
-	DECQ    R10
+	ADDQ    at+56(FP), CX
+	ADDQ    DI, AX
+	DECQ    R9
 	JNZ     tile90
 	VZEROUPPER
 	RET
 
-// func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x32(SB), NOSPLIT, $0-96
+TEXT ·Gemm3x32(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
-	MOVQ bp+72(FP), R9
+	MOVQ bp+80(FP), R9
 	MOVQ n+32(FP), R10
 
 tile98:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero103
 	VMOVUPS (AX), Y0
@@ -2333,7 +2405,7 @@ one100:
 	JNZ          one100
 
 done102:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store105
 	VADDPS (AX), Y0, Y0
@@ -2362,34 +2434,32 @@ store105:
 	VMOVUPS Y9, 32(AX)(R8*2)
 	VMOVUPS Y10, 64(AX)(R8*2)
 	VMOVUPS Y11, 96(AX)(R8*2)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile98
 	VZEROUPPER
 	RET
 
-// func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x32H(SB), NOSPLIT, $0-96
+TEXT ·Gemm3x32H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
-	MOVQ     bp+72(FP), R9
+	MOVQ     bp+80(FP), R9
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLD   $0x10, Y15, Y15
 	MOVQ     n+32(FP), R10
 
 tile106:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero111
 	VMOVUPS (AX), Y0
@@ -2580,7 +2650,7 @@ one108:
 	JNZ          one108
 
 done110:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store113
 	VADDPS (AX), Y0, Y0
@@ -2609,32 +2679,30 @@ store113:
 	VMOVUPS Y9, 32(AX)(R8*2)
 	VMOVUPS Y10, 64(AX)(R8*2)
 	VMOVUPS Y11, 96(AX)(R8*2)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile106
 	VZEROUPPER
 	RET
 
-// func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x32(SB), NOSPLIT, $0-96
+TEXT ·Gemm2x32(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
+	MOVQ ak+64(FP), SI
+	MOVQ bk+72(FP), DI
 	MOVQ cs+40(FP), R8
-	MOVQ bp+72(FP), R9
+	MOVQ bp+80(FP), R9
 	MOVQ n+32(FP), R10
 
 tile114:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero119
 	VMOVUPS (AX), Y0
@@ -2777,7 +2845,7 @@ one116:
 	JNZ          one116
 
 done118:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store121
 	VADDPS (AX), Y0, Y0
@@ -2798,32 +2866,31 @@ store121:
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile114
 	VZEROUPPER
 	RET
 
-// func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x32H(SB), NOSPLIT, $0-96
+TEXT ·Gemm2x32H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
+	MOVQ     ak+64(FP), SI
+	MOVQ     bk+72(FP), DI
 	MOVQ     cs+40(FP), R8
-	MOVQ     bp+72(FP), R9
+	MOVQ     bp+80(FP), R9
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
 	MOVQ     n+32(FP), R10
 
 tile122:
-	MOVQ    mode+88(FP), R11
+	MOVQ    mode+96(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero127
 	VMOVUPS (AX), Y0
@@ -2976,7 +3043,7 @@ one124:
 	JNZ          one124
 
 done126:
-	MOVQ   mode+88(FP), R11
+	MOVQ   mode+96(FP), R11
 	BTQ    $0x01, R11
 	JCC    store129
 	VADDPS (AX), Y0, Y0
@@ -2997,31 +3064,30 @@ store129:
 	VMOVUPS Y5, 32(AX)(R8*1)
 	VMOVUPS Y6, 64(AX)(R8*1)
 	VMOVUPS Y7, 96(AX)(R8*1)
-	ADDQ    BX, CX
+	ADDQ    at+56(FP), CX
 	ADDQ    R8, AX
-	ADDQ    BX, CX
 	ADDQ    R8, AX
 	DECQ    R10
 	JNZ     tile122
 	VZEROUPPER
 	RET
 
-// func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x32(SB), NOSPLIT, $0-96
+TEXT ·Gemm1x32(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ bp+72(FP), R9
-	MOVQ n+32(FP), R10
+	MOVQ ak+64(FP), BX
+	MOVQ bk+72(FP), SI
+	MOVQ cs+40(FP), DI
+	MOVQ bp+80(FP), R8
+	MOVQ n+32(FP), R9
 
 tile130:
-	MOVQ    mode+88(FP), R11
-	BTQ     $0x00, R11
+	MOVQ    mode+96(FP), R10
+	BTQ     $0x00, R10
 	JCC     zero135
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -3036,92 +3102,92 @@ zero135:
 	VXORPS Y3, Y3, Y3
 
 start136:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
+	MOVQ k+24(FP), R12
+	MOVQ CX, R10
+	MOVQ DX, R11
+	SUBQ $0x04, R12
 	JLT  test133
 
 k131:
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y4
-	VMOVUPS      32(R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y4
-	VMOVUPS      32(R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y4
-	VMOVUPS      32(R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y4
-	VMOVUPS      32(R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
+	SUBQ         $0x04, R12
 	JGE          k131
 
 test133:
-	ADDQ $0x04, R13
+	ADDQ $0x04, R12
 	JZ   done134
 
 one132:
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y4
-	VMOVUPS      32(R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
+	DECQ         R12
 	JNZ          one132
 
 done134:
-	MOVQ   mode+88(FP), R11
-	BTQ    $0x01, R11
+	MOVQ   mode+96(FP), R10
+	BTQ    $0x01, R10
 	JCC    store137
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -3133,31 +3199,31 @@ store137:
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
-	ADDQ    BX, CX
-	ADDQ    R8, AX
-	DECQ    R10
+	ADDQ    at+56(FP), CX
+	ADDQ    DI, AX
+	DECQ    R9
 	JNZ     tile130
 	VZEROUPPER
 	RET
 
-// func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x32H(SB), NOSPLIT, $0-96
+TEXT ·Gemm1x32H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     bp+72(FP), R9
+	MOVQ     ak+64(FP), BX
+	MOVQ     bk+72(FP), SI
+	MOVQ     cs+40(FP), DI
+	MOVQ     bp+80(FP), R8
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD   $0x10, Y7, Y7
-	MOVQ     n+32(FP), R10
+	MOVQ     n+32(FP), R9
 
 tile138:
-	MOVQ    mode+88(FP), R11
-	BTQ     $0x00, R11
+	MOVQ    mode+96(FP), R10
+	BTQ     $0x00, R10
 	JCC     zero143
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -3172,102 +3238,102 @@ zero143:
 	VXORPS Y3, Y3, Y3
 
 start144:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
+	MOVQ k+24(FP), R12
+	MOVQ CX, R10
+	MOVQ DX, R11
+	SUBQ $0x04, R12
 	JLT  test141
 
 k139:
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVDQU      (R11), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVDQU      (R11)(R8*1), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVDQU      (R11), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVDQU      (R11)(R8*1), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVDQU      (R11), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVDQU      (R11)(R8*1), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVDQU      (R11), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVDQU      (R11)(R8*1), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
+	SUBQ         $0x04, R12
 	JGE          k139
 
 test141:
-	ADDQ $0x04, R13
+	ADDQ $0x04, R12
 	JZ   done142
 
 one140:
-	VBROADCASTSS (R11), Y6
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y5
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVDQU      (R11), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y0
 	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y5
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVDQU      (R11)(R8*1), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
 	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
+	DECQ         R12
 	JNZ          one140
 
 done142:
-	MOVQ   mode+88(FP), R11
-	BTQ    $0x01, R11
+	MOVQ   mode+96(FP), R10
+	BTQ    $0x01, R10
 	JCC    store145
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -3279,30 +3345,30 @@ store145:
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
-	ADDQ    BX, CX
-	ADDQ    R8, AX
-	DECQ    R10
+	ADDQ    at+56(FP), CX
+	ADDQ    DI, AX
+	DECQ    R9
 	JNZ     tile138
 	VZEROUPPER
 	RET
 
-// func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x64(SB), NOSPLIT, $0-96
+TEXT ·Gemm1x64(SB), NOSPLIT, $0-104
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ as+48(FP), BX
-	MOVQ ak+56(FP), SI
-	MOVQ bk+64(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ bp+72(FP), R9
-	LEAQ (R9)(R9*2), R10
-	MOVQ n+32(FP), R11
+	MOVQ ak+64(FP), BX
+	MOVQ bk+72(FP), SI
+	MOVQ cs+40(FP), DI
+	MOVQ bp+80(FP), R8
+	LEAQ (R8)(R8*2), R9
+	MOVQ n+32(FP), R10
 
 tile146:
-	MOVQ    mode+88(FP), R12
-	BTQ     $0x00, R12
+	MOVQ    mode+96(FP), R11
+	BTQ     $0x00, R11
 	JCC     zero151
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -3325,142 +3391,142 @@ zero151:
 	VXORPS Y7, Y7, Y7
 
 start152:
-	MOVQ k+24(FP), R14
-	MOVQ CX, R12
-	MOVQ DX, R13
-	SUBQ $0x04, R14
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
 	JLT  test149
 
 k147:
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVUPS      (R13), Y8
-	VMOVUPS      32(R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVUPS      (R13)(R9*1), Y8
-	VMOVUPS      32(R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVUPS      (R12)(R8*1), Y8
+	VMOVUPS      32(R12)(R8*1), Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVUPS      (R13)(R9*2), Y8
-	VMOVUPS      32(R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      32(R12)(R8*2), Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVUPS      (R13)(R10*1), Y8
-	VMOVUPS      32(R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVUPS      (R13), Y8
-	VMOVUPS      32(R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVUPS      (R13)(R9*1), Y8
-	VMOVUPS      32(R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVUPS      (R12)(R8*1), Y8
+	VMOVUPS      32(R12)(R8*1), Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVUPS      (R13)(R9*2), Y8
-	VMOVUPS      32(R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      32(R12)(R8*2), Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVUPS      (R13)(R10*1), Y8
-	VMOVUPS      32(R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVUPS      (R13), Y8
-	VMOVUPS      32(R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVUPS      (R13)(R9*1), Y8
-	VMOVUPS      32(R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVUPS      (R12)(R8*1), Y8
+	VMOVUPS      32(R12)(R8*1), Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVUPS      (R13)(R9*2), Y8
-	VMOVUPS      32(R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      32(R12)(R8*2), Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVUPS      (R13)(R10*1), Y8
-	VMOVUPS      32(R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVUPS      (R13), Y8
-	VMOVUPS      32(R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVUPS      (R13)(R9*1), Y8
-	VMOVUPS      32(R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVUPS      (R12)(R8*1), Y8
+	VMOVUPS      32(R12)(R8*1), Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVUPS      (R13)(R9*2), Y8
-	VMOVUPS      32(R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      32(R12)(R8*2), Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVUPS      (R13)(R10*1), Y8
-	VMOVUPS      32(R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	SUBQ         $0x04, R14
+	SUBQ         $0x04, R13
 	JGE          k147
 
 test149:
-	ADDQ $0x04, R14
+	ADDQ $0x04, R13
 	JZ   done150
 
 one148:
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVUPS      (R13), Y8
-	VMOVUPS      32(R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVUPS      (R13)(R9*1), Y8
-	VMOVUPS      32(R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVUPS      (R12)(R8*1), Y8
+	VMOVUPS      32(R12)(R8*1), Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVUPS      (R13)(R9*2), Y8
-	VMOVUPS      32(R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVUPS      (R12)(R8*2), Y8
+	VMOVUPS      32(R12)(R8*2), Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVUPS      (R13)(R10*1), Y8
-	VMOVUPS      32(R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	DECQ         R14
+	DECQ         R13
 	JNZ          one148
 
 done150:
-	MOVQ   mode+88(FP), R12
-	BTQ    $0x01, R12
+	MOVQ   mode+96(FP), R11
+	BTQ    $0x01, R11
 	JCC    store153
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -3480,32 +3546,32 @@ store153:
 	VMOVUPS Y5, 160(AX)
 	VMOVUPS Y6, 192(AX)
 	VMOVUPS Y7, 224(AX)
-	ADDQ    BX, CX
-	ADDQ    R8, AX
-	DECQ    R11
+	ADDQ    at+56(FP), CX
+	ADDQ    DI, AX
+	DECQ    R10
 	JNZ     tile146
 	VZEROUPPER
 	RET
 
-// func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x64H(SB), NOSPLIT, $0-96
+TEXT ·Gemm1x64H(SB), NOSPLIT, $0-104
 	MOVQ     c+0(FP), AX
 	MOVQ     a+8(FP), CX
 	MOVQ     b+16(FP), DX
 	MOVQ     as+48(FP), BX
-	MOVQ     ak+56(FP), SI
-	MOVQ     bk+64(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     bp+72(FP), R9
-	LEAQ     (R9)(R9*2), R10
+	MOVQ     ak+64(FP), BX
+	MOVQ     bk+72(FP), SI
+	MOVQ     cs+40(FP), DI
+	MOVQ     bp+80(FP), R8
+	LEAQ     (R8)(R8*2), R9
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
-	MOVQ     n+32(FP), R11
+	MOVQ     n+32(FP), R10
 
 tile154:
-	MOVQ    mode+88(FP), R12
-	BTQ     $0x00, R12
+	MOVQ    mode+96(FP), R11
+	BTQ     $0x00, R11
 	JCC     zero159
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -3528,162 +3594,162 @@ zero159:
 	VXORPS Y7, Y7, Y7
 
 start160:
-	MOVQ k+24(FP), R14
-	MOVQ CX, R12
-	MOVQ DX, R13
-	SUBQ $0x04, R14
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
 	JLT  test157
 
 k155:
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVDQU      (R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVDQU      (R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVDQU      (R12)(R8*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVDQU      (R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVDQU      (R12)(R8*2), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVDQU      (R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVDQU      (R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVDQU      (R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVDQU      (R12)(R8*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVDQU      (R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVDQU      (R12)(R8*2), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVDQU      (R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVDQU      (R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVDQU      (R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVDQU      (R12)(R8*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVDQU      (R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVDQU      (R12)(R8*2), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVDQU      (R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVDQU      (R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVDQU      (R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVDQU      (R12)(R8*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVDQU      (R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVDQU      (R12)(R8*2), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVDQU      (R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	SUBQ         $0x04, R14
+	SUBQ         $0x04, R13
 	JGE          k155
 
 test157:
-	ADDQ $0x04, R14
+	ADDQ $0x04, R13
 	JZ   done158
 
 one156:
-	VBROADCASTSS (R12), Y10
-	PREFETCHT0   2048(R13)
-	VMOVDQU      (R13), Y9
+	VBROADCASTSS (R11), Y10
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y0
 	VFMADD231PS  Y9, Y10, Y1
-	PREFETCHT0   2048(R13)(R9*1)
-	VMOVDQU      (R13)(R9*1), Y9
+	PREFETCHT0   2048(R12)(R8*1)
+	VMOVDQU      (R12)(R8*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y2
 	VFMADD231PS  Y9, Y10, Y3
-	PREFETCHT0   2048(R13)(R9*2)
-	VMOVDQU      (R13)(R9*2), Y9
+	PREFETCHT0   2048(R12)(R8*2)
+	VMOVDQU      (R12)(R8*2), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y4
 	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R13)(R10*1)
-	VMOVDQU      (R13)(R10*1), Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, R11
 	ADDQ         SI, R12
-	ADDQ         DI, R13
-	DECQ         R14
+	DECQ         R13
 	JNZ          one156
 
 done158:
-	MOVQ   mode+88(FP), R12
-	BTQ    $0x01, R12
+	MOVQ   mode+96(FP), R11
+	BTQ    $0x01, R11
 	JCC    store161
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
@@ -3703,15 +3769,15 @@ store161:
 	VMOVUPS Y5, 160(AX)
 	VMOVUPS Y6, 192(AX)
 	VMOVUPS Y7, 224(AX)
-	ADDQ    BX, CX
-	ADDQ    R8, AX
-	DECQ    R11
+	ADDQ    at+56(FP), CX
+	ADDQ    DI, AX
+	DECQ    R10
 	JNZ     tile154
 	VZEROUPPER
 	RET
 
 // func PackRows(dst *float32, b *float32, n int, ld int)
-// Requires: AVX
+// Requires: AVX, MMX+
 TEXT ·PackRows(SB), NOSPLIT, $0-32
 	MOVQ  dst+0(FP), AX
 	MOVQ  b+8(FP), CX
@@ -3721,16 +3787,43 @@ TEXT ·PackRows(SB), NOSPLIT, $0-32
 	JZ    end163
 
 loop162:
-	VMOVUPS (CX), Y0
-	VMOVUPS Y0, (AX)
-	VMOVUPS 32(CX), Y0
-	VMOVUPS Y0, 32(AX)
-	ADDQ    BX, CX
-	ADDQ    $0x40, AX
-	DECQ    DX
-	JNZ     loop162
+	VMOVUPS    (CX), Y0
+	VMOVUPS    Y0, (AX)
+	VMOVUPS    32(CX), Y0
+	VMOVUPS    Y0, 32(AX)
+	PREFETCHT0 (CX)(BX*8)
+	ADDQ       BX, CX
+	ADDQ       $0x40, AX
+	DECQ       DX
+	JNZ        loop162
 
 end163:
+	VZEROUPPER
+	RET
+
+// func PackTile(dst *float32, a *float32, n int, ld int, h int)
+// Requires: AVX, MMX+
+TEXT ·PackTile(SB), NOSPLIT, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  a+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  ld+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  h+32(FP), SI
+	SHLQ  $0x02, SI
+	TESTQ DX, DX
+	JZ    end165
+
+loop164:
+	VMOVUPS    (CX), Y0
+	VMOVUPS    Y0, (AX)
+	PREFETCHT0 (CX)(BX*8)
+	ADDQ       BX, CX
+	ADDQ       SI, AX
+	DECQ       DX
+	JNZ        loop164
+
+end165:
 	VZEROUPPER
 	RET
 
@@ -3741,9 +3834,9 @@ TEXT ·Widen(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    end165
+	JZ    end167
 
-loop164:
+loop166:
 	VMOVDQU (CX), Y0
 	VPSLLD  $0x10, Y0, Y1
 	VPSRLD  $0x10, Y0, Y0
@@ -3753,9 +3846,9 @@ loop164:
 	ADDQ    $0x20, CX
 	ADDQ    $0x40, AX
 	DECQ    DX
-	JNZ     loop164
+	JNZ     loop166
 
-end165:
+end167:
 	VZEROUPPER
 	RET
 
@@ -3767,9 +3860,9 @@ TEXT ·WidenRows(SB), NOSPLIT, $0-32
 	MOVQ  n+16(FP), DX
 	MOVQ  ld+24(FP), BX
 	TESTQ DX, DX
-	JZ    end167
+	JZ    end169
 
-loop166:
+loop168:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VMOVDQU   Y0, (AX)
@@ -3779,9 +3872,9 @@ loop166:
 	ADDQ      BX, CX
 	ADDQ      $0x40, AX
 	DECQ      DX
-	JNZ       loop166
+	JNZ       loop168
 
-end167:
+end169:
 	VZEROUPPER
 	RET
 
@@ -3794,7 +3887,7 @@ TEXT ·Exp(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span168:
+span170:
 	VMOVUPS      (CX)(BX*1), Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -3820,7 +3913,7 @@ span168:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span168
+	JLT          span170
 	VZEROUPPER
 	RET
 
@@ -3963,7 +4056,7 @@ TEXT ·Log(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span169:
+span171:
 	VMOVUPS     (CX)(BX*1), Y0
 	VCMPPS      $0x11, lanes00800000<>+0(SB), Y0, Y1
 	VANDPS      lanesc1b80000<>+0(SB), Y1, Y2
@@ -4003,7 +4096,7 @@ span169:
 	VMOVUPS     Y0, (AX)(BX*1)
 	ADDQ        $0x20, BX
 	CMPQ        BX, DX
-	JLT         span169
+	JLT         span171
 	VZEROUPPER
 	RET
 
@@ -4196,7 +4289,7 @@ TEXT ·Sigmoid(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span170:
+span172:
 	VMOVUPS      (CX)(BX*1), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
@@ -4226,7 +4319,7 @@ span170:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span170
+	JLT          span172
 	VZEROUPPER
 	RET
 
@@ -4249,7 +4342,7 @@ TEXT ·RootSoftplus(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span171:
+span173:
 	VMOVUPS      (CX)(BX*1), Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -4307,7 +4400,7 @@ span171:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span171
+	JLT          span173
 	VZEROUPPER
 	RET
 
@@ -4331,13 +4424,13 @@ TEXT ·Add(SB), NOSPLIT, $0-32
 	SHLQ $0x02, BX
 	XORQ SI, SI
 
-span172:
+span174:
 	VMOVUPS (CX)(SI*1), Y0
 	VADDPS  (DX)(SI*1), Y0, Y0
 	VMOVUPS Y0, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	CMPQ    SI, BX
-	JLT     span172
+	JLT     span174
 	VZEROUPPER
 	RET
 
@@ -4356,9 +4449,9 @@ TEXT ·Rho(SB), NOSPLIT, $0-36
 	VBROADCASTSS X2, X2
 	LEAQ         (BX)(BX*2), SI
 
-four173:
+four175:
 	SUBQ   $0x04, DX
-	JLT    ones174
+	JLT    ones176
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
@@ -4366,7 +4459,7 @@ four173:
 	MOVQ   CX, DI
 	XORQ   R8, R8
 
-span177:
+span179:
 	VMOVUPS      (DI), Y7
 	VFMADD231PS  Y7, Y7, Y3
 	VMOVUPS      (DI)(BX*1), Y7
@@ -4378,7 +4471,7 @@ span177:
 	ADDQ         $0x20, DI
 	ADDQ         $0x20, R8
 	CMPQ         R8, BX
-	JLT          span177
+	JLT          span179
 	VEXTRACTF128 $0x01, Y3, X7
 	VADDPS       X7, X3, X7
 	VEXTRACTF128 $0x01, Y4, X3
@@ -4403,22 +4496,22 @@ span177:
 	VMOVUPS      X4, (AX)
 	ADDQ         $0x10, AX
 	LEAQ         (CX)(BX*4), CX
-	JMP          four173
+	JMP          four175
 
-ones174:
+ones176:
 	ADDQ $0x04, DX
-	JZ   done176
+	JZ   done178
 
-one175:
+one177:
 	VXORPS Y3, Y3, Y3
 	XORQ   SI, SI
 
-span178:
+span180:
 	VMOVUPS      (CX)(SI*1), Y4
 	VFMADD231PS  Y4, Y4, Y3
 	ADDQ         $0x20, SI
 	CMPQ         SI, BX
-	JLT          span178
+	JLT          span180
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPS       X4, X3, X3
 	VMOVHLPS     X3, X3, X4
@@ -4433,9 +4526,9 @@ span178:
 	ADDQ         $0x04, AX
 	ADDQ         BX, CX
 	DECQ         DX
-	JNZ          one175
+	JNZ          one177
 
-done176:
+done178:
 	VZEROUPPER
 	RET
 
@@ -4450,26 +4543,26 @@ TEXT ·ScaleRows(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), DI
 	SHLQ  $0x02, DI
 	TESTQ SI, SI
-	JZ    end180
+	JZ    end182
 
-loop179:
+loop181:
 	VBROADCASTSS (BX), Y0
 	XORQ         R8, R8
 
-span181:
+span183:
 	VMULPS  (CX)(R8*1), Y0, Y1
 	VMULPS  (DX)(R8*1), Y1, Y1
 	VMOVUPS Y1, (AX)(R8*1)
 	ADDQ    $0x20, R8
 	CMPQ    R8, DI
-	JLT     span181
+	JLT     span183
 	ADDQ    $0x04, BX
 	ADDQ    DI, CX
 	ADDQ    DI, AX
 	DECQ    SI
-	JNZ     loop179
+	JNZ     loop181
 
-end180:
+end182:
 	VZEROUPPER
 	RET
 
@@ -4487,19 +4580,19 @@ TEXT ·NormGrad(SB), NOSPLIT, $0-56
 	MOVQ       dim+48(FP), R9
 	VCVTSI2SSQ R9, X0, X0
 	TESTQ      DI, DI
-	JZ         end183
+	JZ         end185
 
-loop182:
+loop184:
 	VXORPS Y1, Y1, Y1
 	XORQ   R9, R9
 
-span184:
+span186:
 	VMOVUPS      (CX)(R9*1), Y2
 	VMULPS       (BX)(R9*1), Y2, Y2
 	VFMADD231PS  (DX)(R9*1), Y2, Y1
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JLT          span184
+	JLT          span186
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X1
 	VMOVHLPS     X1, X1, X2
@@ -4513,7 +4606,7 @@ span184:
 	VBROADCASTSS X1, Y1
 	XORQ         R9, R9
 
-span185:
+span187:
 	VMOVUPS      (CX)(R9*1), Y3
 	VMULPS       (BX)(R9*1), Y3, Y3
 	VFNMADD231PS (DX)(R9*1), Y1, Y3
@@ -4522,15 +4615,15 @@ span185:
 	VMOVUPS      Y4, (AX)(R9*1)
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JLT          span185
+	JLT          span187
 	ADDQ         $0x04, SI
 	ADDQ         R8, AX
 	ADDQ         R8, CX
 	ADDQ         R8, DX
 	DECQ         DI
-	JNZ          loop182
+	JNZ          loop184
 
-end183:
+end185:
 	VZEROUPPER
 	RET
 
@@ -4545,9 +4638,9 @@ TEXT ·NormWeights(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), SI
 	SHLQ $0x02, DX
 
-wide186:
+wide188:
 	CMPQ    DX, $0x80
-	JLT     small187
+	JLT     small189
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4556,9 +4649,9 @@ wide186:
 	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
 	TESTQ   R8, R8
-	JZ      end190
+	JZ      end192
 
-loop189:
+loop191:
 	VBROADCASTSS (R9), Y4
 	VMULPS       (SI)(DI*1), Y4, Y5
 	VFMADD231PS  (CX)(DI*1), Y5, Y0
@@ -4571,9 +4664,9 @@ loop189:
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop189
+	JNZ          loop191
 
-end190:
+end192:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4582,36 +4675,36 @@ end190:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DX
-	JMP     wide186
+	JMP     wide188
 
-small187:
+small189:
 	TESTQ   DX, DX
-	JZ      done188
+	JZ      done190
 	VMOVUPS (AX), Y0
 	MOVQ    rows+32(FP), R8
 	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
 	TESTQ   R8, R8
-	JZ      end192
+	JZ      end194
 
-loop191:
+loop193:
 	VBROADCASTSS (R9), Y1
 	VMULPS       (SI)(DI*1), Y1, Y1
 	VFMADD231PS  (CX)(DI*1), Y1, Y0
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop191
+	JNZ          loop193
 
-end192:
+end194:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, SI
 	SUBQ    $0x00000020, DX
-	JMP     small187
+	JMP     small189
 
-done188:
+done190:
 	VZEROUPPER
 	RET
 
@@ -4625,9 +4718,9 @@ TEXT ·ColumnSum(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	SHLQ $0x02, DX
 
-wide193:
+wide195:
 	CMPQ    DX, $0x80
-	JLT     small194
+	JLT     small196
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4635,18 +4728,18 @@ wide193:
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end197
+	JZ      end199
 
-loop196:
+loop198:
 	VADDPS (CX)(SI*1), Y0, Y0
 	VADDPS 32(CX)(SI*1), Y1, Y1
 	VADDPS 64(CX)(SI*1), Y2, Y2
 	VADDPS 96(CX)(SI*1), Y3, Y3
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop196
+	JNZ    loop198
 
-end197:
+end199:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4654,31 +4747,31 @@ end197:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     wide193
+	JMP     wide195
 
-small194:
+small196:
 	TESTQ   DX, DX
-	JZ      done195
+	JZ      done197
 	VMOVUPS (AX), Y0
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end199
+	JZ      end201
 
-loop198:
+loop200:
 	VADDPS (CX)(SI*1), Y0, Y0
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop198
+	JNZ    loop200
 
-end199:
+end201:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     small194
+	JMP     small196
 
-done195:
+done197:
 	VZEROUPPER
 	RET
 
@@ -4692,26 +4785,26 @@ TEXT ·AxpyRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end201
+	JZ    end203
 
-loop200:
+loop202:
 	VBROADCASTSS (DX), Y0
 	XORQ         DI, DI
 
-span202:
+span204:
 	VMOVUPS     (AX)(DI*1), Y1
 	VFMADD231PS (CX)(DI*1), Y0, Y1
 	VMOVUPS     Y1, (AX)(DI*1)
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JLT         span202
+	JLT         span204
 	ADDQ        $0x04, DX
 	ADDQ        SI, CX
 	ADDQ        SI, AX
 	DECQ        BX
-	JNZ         loop200
+	JNZ         loop202
 
-end201:
+end203:
 	VZEROUPPER
 	RET
 
@@ -4725,18 +4818,18 @@ TEXT ·DotRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end204
+	JZ    end206
 
-loop203:
+loop205:
 	VXORPS Y0, Y0, Y0
 	XORQ   DI, DI
 
-span205:
+span207:
 	VMOVUPS      (CX)(DI*1), Y1
 	VFMADD231PS  (DX)(DI*1), Y1, Y0
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JLT          span205
+	JLT          span207
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMOVHLPS     X0, X0, X1
@@ -4748,9 +4841,9 @@ span205:
 	ADDQ         SI, CX
 	ADDQ         SI, DX
 	DECQ         BX
-	JNZ          loop203
+	JNZ          loop205
 
-end204:
+end206:
 	VZEROUPPER
 	RET
 
@@ -4766,14 +4859,14 @@ TEXT ·SwiGLU(SB), NOSPLIT, $0-44
 	VBROADCASTSS limit+40(FP), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y1
 	TESTQ        BX, BX
-	JZ           end207
+	JZ           end209
 
-loop206:
+loop208:
 	VBROADCASTSS (DX), Y2
 	LEAQ         (CX)(SI*1), DI
 	XORQ         R8, R8
 
-span208:
+span210:
 	VMOVUPS      (CX)(R8*1), Y3
 	VMOVUPS      (DI)(R8*1), Y4
 	VMINPS       Y3, Y0, Y3
@@ -4810,14 +4903,14 @@ span208:
 	VMOVUPS      Y3, (AX)(R8*1)
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JLT          span208
+	JLT          span210
 	ADDQ         $0x04, DX
 	ADDQ         SI, AX
 	LEAQ         (CX)(SI*2), CX
 	DECQ         BX
-	JNZ          loop206
+	JNZ          loop208
 
-end207:
+end209:
 	VZEROUPPER
 	RET
 
@@ -4835,16 +4928,16 @@ TEXT ·SwiGLUGrad(SB), NOSPLIT, $0-60
 	VBROADCASTSS limit+56(FP), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y1
 	TESTQ        DI, DI
-	JZ           end210
+	JZ           end212
 
-loop209:
+loop211:
 	VBROADCASTSS (SI), Y2
 	VXORPS       Y3, Y3, Y3
 	LEAQ         (BX)(R8*1), R9
 	LEAQ         (AX)(R8*1), R10
 	XORQ         R11, R11
 
-span211:
+span213:
 	VMOVUPS      (BX)(R11*1), Y4
 	VMOVUPS      (R9)(R11*1), Y5
 	VMINPS       Y4, Y0, Y6
@@ -4901,7 +4994,7 @@ span211:
 	VMOVUPS      Y4, (R10)(R11*1)
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span211
+	JLT          span213
 	VEXTRACTF128 $0x01, Y3, X2
 	VADDPS       X2, X3, X2
 	VMOVHLPS     X2, X2, X3
@@ -4916,9 +5009,9 @@ span211:
 	LEAQ         (BX)(R8*2), BX
 	LEAQ         (AX)(R8*2), AX
 	DECQ         DI
-	JNZ          loop209
+	JNZ          loop211
 
-end210:
+end212:
 	VZEROUPPER
 	RET
 
@@ -4935,23 +5028,23 @@ TEXT ·Scores(SB), NOSPLIT, $0-52
 	VBROADCASTSS scale+48(FP), Y0
 	LEAQ         (DI)(DI*2), R8
 
-pair214:
+pair216:
 	TESTQ   SI, SI
-	JLE     done215
+	JLE     done217
 	MOVLQSX (BX), R11
 	IMULQ   DI, R11
 	ADDQ    DX, R11
 	CMPQ    SI, $0x01
-	JEQ     odd212
+	JEQ     odd214
 	MOVLQSX 4(BX), R10
 	IMULQ   DI, R10
 	ADDQ    DX, R10
-	JMP     both213
+	JMP     both215
 
-odd212:
+odd214:
 	MOVQ R11, R10
 
-both213:
+both215:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -4963,7 +5056,7 @@ both213:
 	MOVQ   CX, R9
 	XORQ   R12, R12
 
-span216:
+span218:
 	VMOVUPS      (R11)(R12*1), Y9
 	VMOVUPS      (R10)(R12*1), Y10
 	VMOVUPS      (R9), Y11
@@ -4981,7 +5074,7 @@ span216:
 	ADDQ         $0x20, R9
 	ADDQ         $0x20, R12
 	CMPQ         R12, DI
-	JLT          span216
+	JLT          span218
 	VEXTRACTF128 $0x01, Y1, X9
 	VADDPS       X9, X1, X9
 	VEXTRACTF128 $0x01, Y2, X1
@@ -5023,9 +5116,9 @@ span216:
 	ADDQ         $0x20, AX
 	ADDQ         $0x08, BX
 	SUBQ         $0x02, SI
-	JMP          pair214
+	JMP          pair216
 
-done215:
+done217:
 	VZEROUPPER
 	RET
 
@@ -5041,16 +5134,16 @@ TEXT ·Softmax(SB), NOSPLIT, $0-40
 	LEAQ           1(CX), BX
 	SHRQ           $0x01, BX
 	TESTQ          BX, BX
-	JZ             end218
+	JZ             end220
 
-loop217:
+loop219:
 	VMOVUPS (DX), Y2
 	VMAXPS  Y1, Y2, Y1
 	ADDQ    $0x20, DX
 	DECQ    BX
-	JNZ     loop217
+	JNZ     loop219
 
-end218:
+end220:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       m+8(FP), DX
@@ -5059,9 +5152,9 @@ end218:
 	MOVQ       CX, DX
 	SHRQ       $0x01, DX
 	TESTQ      DX, DX
-	JZ         end221
+	JZ         end223
 
-loop220:
+loop222:
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5091,11 +5184,11 @@ loop220:
 	VADDPS       X3, X2, X2
 	ADDQ         $0x20, AX
 	DECQ         DX
-	JNZ          loop220
+	JNZ          loop222
 
-end221:
+end223:
 	BTQ          $0x00, CX
-	JCC          last219
+	JCC          last221
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5122,7 +5215,7 @@ end221:
 	VMOVUPS      Y3, (AX)
 	VADDPS       X3, X2, X2
 
-last219:
+last221:
 	VSUBPS       Y1, Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -5164,12 +5257,12 @@ TEXT ·Values(SB), NOSPLIT, $0-64
 	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide222:
+wide224:
 	CMPQ    DI, $0x40
-	JLT     small223
+	JLT     small225
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh225
+	JCC     fresh227
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -5178,9 +5271,9 @@ wide222:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start226
+	JMP     start228
 
-fresh225:
+fresh227:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5190,14 +5283,14 @@ fresh225:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start226:
+start228:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end228
+	JZ    end230
 
-loop227:
+loop229:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -5218,9 +5311,9 @@ loop227:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop227
+	JNZ          loop229
 
-end228:
+end230:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -5232,33 +5325,33 @@ end228:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide222
+	JMP     wide224
 
-small223:
+small225:
 	TESTQ   DI, DI
-	JZ      done224
+	JZ      done226
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh229
+	JCC     fresh231
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start230
+	JMP     start232
 
-fresh229:
+fresh231:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start230:
+start232:
 	MOVQ  e+8(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end232
+	JZ    end234
 
-loop231:
+loop233:
 	MOVLQSX      (DX), R11
 	IMULQ        BX, R11
 	ADDQ         CX, R11
@@ -5274,9 +5367,9 @@ loop231:
 	ADDQ         $0x04, DX
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          loop231
+	JNZ          loop233
 
-end232:
+end234:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -5285,7 +5378,7 @@ end232:
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
 
-done224:
+done226:
 	VZEROUPPER
 	RET
 
@@ -5302,12 +5395,12 @@ TEXT ·QueryGrad(SB), NOSPLIT, $0-64
 	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide233:
+wide235:
 	CMPQ    DI, $0x40
-	JLT     small234
+	JLT     small236
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh236
+	JCC     fresh238
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -5316,9 +5409,9 @@ wide233:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start237
+	JMP     start239
 
-fresh236:
+fresh238:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5328,14 +5421,14 @@ fresh236:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start237:
+start239:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end239
+	JZ    end241
 
-loop238:
+loop240:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -5356,9 +5449,9 @@ loop238:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop238
+	JNZ          loop240
 
-end239:
+end241:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -5370,33 +5463,33 @@ end239:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide233
+	JMP     wide235
 
-small234:
+small236:
 	TESTQ   DI, DI
-	JZ      done235
+	JZ      done237
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh240
+	JCC     fresh242
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start241
+	JMP     start243
 
-fresh240:
+fresh242:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start241:
+start243:
 	MOVQ  e+8(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end243
+	JZ    end245
 
-loop242:
+loop244:
 	MOVLQSX      (DX), R11
 	IMULQ        BX, R11
 	ADDQ         CX, R11
@@ -5412,9 +5505,9 @@ loop242:
 	ADDQ         $0x04, DX
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          loop242
+	JNZ          loop244
 
-end243:
+end245:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -5423,7 +5516,7 @@ end243:
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
 
-done235:
+done237:
 	VZEROUPPER
 	RET
 
@@ -5442,9 +5535,9 @@ TEXT ·AttendGrad(SB), NOSPLIT, $0-64
 	VBROADCASTF128 (DI), Y1
 	VBROADCASTSS   scale+40(FP), Y2
 
-pair244:
+pair246:
 	TESTQ        BX, BX
-	JLE          done245
+	JLE          done247
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5477,16 +5570,16 @@ pair244:
 	VPERM2F128   $0x20, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)
 	CMPQ         BX, $0x01
-	JEQ          done245
+	JEQ          done247
 	VPERM2F128   $0x31, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)(SI*1)
 	LEAQ         (AX)(SI*2), AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x02, BX
-	JMP          pair244
+	JMP          pair246
 
-done245:
+done247:
 	VZEROUPPER
 	RET
 
@@ -5499,9 +5592,9 @@ TEXT ·RowGrad(SB), NOSPLIT, $0-72
 	MOVQ q+8(FP), DX
 	MOVQ do+16(FP), BX
 
-wide247:
+wide249:
 	CMPQ    CX, $0x00000100
-	JLT     small248
+	JLT     small250
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5513,9 +5606,9 @@ wide247:
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end250
+	JZ      end252
 
-loop249:
+loop251:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -5529,9 +5622,9 @@ loop249:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end252
+	JZ      end254
 
-loop251:
+loop253:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (DX)(R8*1), Y8, Y0
 	VFMADD231PS  32(DX)(R8*1), Y8, Y1
@@ -5553,14 +5646,14 @@ loop251:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop251
+	JNZ          loop253
 
-end252:
+end254:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop249
+	JNZ  loop251
 
-end250:
+end252:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5573,18 +5666,18 @@ end250:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000100, CX
-	JMP     wide247
+	JMP     wide249
 
-small248:
+small250:
 	TESTQ   CX, CX
-	JZ      done246
+	JZ      done248
 	VMOVUPS (AX), Y0
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end254
+	JZ      end256
 
-loop253:
+loop255:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -5598,9 +5691,9 @@ loop253:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end256
+	JZ      end258
 
-loop255:
+loop257:
 	VBROADCASTSS (R9), Y1
 	VFMADD231PS  (DX)(R8*1), Y1, Y0
 	VBROADCASTSS 4(R9), Y1
@@ -5608,22 +5701,22 @@ loop255:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop255
+	JNZ          loop257
 
-end256:
+end258:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop253
+	JNZ  loop255
 
-end254:
+end256:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000020, CX
-	JMP     small248
+	JMP     small250
 
-done246:
+done248:
 	VZEROUPPER
 	RET
 
@@ -5635,9 +5728,9 @@ TEXT ·RowGrad4(SB), NOSPLIT, $0-104
 	MOVQ do+16(FP), DX
 	MOVQ width+88(FP), BX
 
-wide257:
+wide259:
 	CMPQ    BX, $0x40
-	JLT     small258
+	JLT     small260
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -5651,9 +5744,9 @@ wide257:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end261
+	JZ      end263
 
-loop260:
+loop262:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -5679,9 +5772,9 @@ loop260:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end263
+	JZ      end265
 
-loop262:
+loop264:
 	VMOVUPS      (CX)(R8*1), Y8
 	VMOVUPS      32(CX)(R8*1), Y9
 	VBROADCASTSS (R9), Y10
@@ -5716,14 +5809,14 @@ loop262:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop262
+	JNZ          loop264
 
-end263:
+end265:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop260
+	JNZ  loop262
 
-end261:
+end263:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -5738,11 +5831,11 @@ end261:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, BX
-	JMP     wide257
+	JMP     wide259
 
-small258:
+small260:
 	TESTQ   BX, BX
-	JZ      done259
+	JZ      done261
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -5752,9 +5845,9 @@ small258:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end265
+	JZ      end267
 
-loop264:
+loop266:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -5780,9 +5873,9 @@ loop264:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end267
+	JZ      end269
 
-loop266:
+loop268:
 	VMOVUPS      (CX)(R8*1), Y4
 	VBROADCASTSS (R9), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -5807,14 +5900,14 @@ loop266:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop266
+	JNZ          loop268
 
-end267:
+end269:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop264
+	JNZ  loop266
 
-end265:
+end267:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -5826,7 +5919,7 @@ end265:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, BX
 
-done259:
+done261:
 	VZEROUPPER
 	RET
 
@@ -5845,7 +5938,7 @@ TEXT ·IndexScores(SB), NOSPLIT, $0-32
 	VXORPS       Y4, Y4, Y4
 	XORQ         DX, DX
 
-span268:
+span270:
 	VMOVUPS     (CX), X5
 	VMAXPS      X4, X5, X5
 	VMOVUPS     16(CX), X7
@@ -5871,7 +5964,7 @@ span268:
 	ADDQ        $0x40, CX
 	ADDQ        $0x10, DX
 	CMPQ        DX, BX
-	JLT         span268
+	JLT         span270
 	VZEROUPPER
 	RET
 
@@ -5884,11 +5977,11 @@ TEXT ·MaxIndex(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	XORQ   DX, DX
 
-span269:
+span271:
 	VPMAXUD      (AX)(DX*1), Y0, Y0
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span269
+	JLT          span271
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
@@ -5911,16 +6004,16 @@ TEXT ·Collapse(SB), NOSPLIT, $0-40
 	SHLQ  $0x02, SI
 	LEAQ  (SI)(SI*2), DI
 	TESTQ BX, BX
-	JZ    end271
+	JZ    end273
 
-loop270:
+loop272:
 	VBROADCASTSS (DX), Y0
 	VBROADCASTSS 4(DX), Y1
 	VBROADCASTSS 8(DX), Y2
 	VBROADCASTSS 12(DX), Y3
 	XORQ         R8, R8
 
-span272:
+span274:
 	VXORPS      Y4, Y4, Y4
 	VFMADD231PS (CX), Y0, Y4
 	VFMADD231PS (CX)(SI*1), Y1, Y4
@@ -5930,14 +6023,14 @@ span272:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, R8
 	CMPQ        R8, SI
-	JLT         span272
+	JLT         span274
 	ADDQ        DI, CX
 	ADDQ        SI, AX
 	ADDQ        $0x00000010, DX
 	DECQ        BX
-	JNZ         loop270
+	JNZ         loop272
 
-end271:
+end273:
 	VZEROUPPER
 	RET
 
@@ -5954,9 +6047,9 @@ TEXT ·CollapseGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end274
+	JZ    end276
 
-loop273:
+loop275:
 	VBROADCASTSS (SI), Y0
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS 4(SI), Y2
@@ -5967,7 +6060,7 @@ loop273:
 	VXORPS       Y7, Y7, Y7
 	XORQ         R10, R10
 
-span275:
+span277:
 	VMOVUPS      (DX)(R10*1), Y8
 	VFMADD231PS  (BX), Y8, Y1
 	VMOVUPS      (AX), Y9
@@ -5989,7 +6082,7 @@ span275:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span275
+	JLT          span277
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X0
 	VEXTRACTF128 $0x01, Y3, X1
@@ -6015,9 +6108,9 @@ span275:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000010, CX
 	DECQ         DI
-	JNZ          loop273
+	JNZ          loop275
 
-end274:
+end276:
 	VZEROUPPER
 	RET
 
@@ -6034,12 +6127,12 @@ TEXT ·Expand(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end277
+	JZ    end279
 
-loop276:
+loop278:
 	XORQ R10, R10
 
-span278:
+span280:
 	VMOVUPS      (DX)(R10*1), Y0
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (CX)(R8*1), Y2
@@ -6093,16 +6186,16 @@ span278:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span278
+	JLT          span280
 	ADDQ         R9, CX
 	ADDQ         R9, AX
 	ADDQ         R8, DX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop276
+	JNZ          loop278
 
-end277:
+end279:
 	VZEROUPPER
 	RET
 
@@ -6119,12 +6212,12 @@ TEXT ·ExpandGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end280
+	JZ    end282
 
-loop279:
+loop281:
 	XORQ R10, R10
 
-span281:
+span283:
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (DX)(R8*1), Y1
 	VMOVUPS      (DX)(R8*2), Y2
@@ -6188,16 +6281,16 @@ span281:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span281
+	JLT          span283
 	ADDQ         R9, AX
 	ADDQ         R9, DX
 	ADDQ         R8, CX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop279
+	JNZ          loop281
 
-end280:
+end282:
 	VZEROUPPER
 	RET
 
@@ -6214,9 +6307,9 @@ TEXT ·ExpandDots(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end283
+	JZ    end285
 
-loop282:
+loop284:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -6230,7 +6323,7 @@ loop282:
 	MOVQ   BX, R10
 	XORQ   R11, R11
 
-span284:
+span286:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      (DX)(R8*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6251,7 +6344,7 @@ span284:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span284
+	JLT          span286
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6326,7 +6419,7 @@ span284:
 	MOVQ         BX, R10
 	XORQ         R11, R11
 
-span285:
+span287:
 	VMOVUPS      (DX)(R8*2), Y10
 	VMOVUPS      (DX)(R9*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6347,7 +6440,7 @@ span285:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span285
+	JLT          span287
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6415,9 +6508,9 @@ span285:
 	ADDQ         $0x00000010, AX
 	ADDQ         $0x40, CX
 	DECQ         DI
-	JNZ          loop282
+	JNZ          loop284
 
-end283:
+end285:
 	VZEROUPPER
 	RET
 
@@ -7480,9 +7573,9 @@ TEXT ·HyperMap(SB), NOSPLIT, $0-76
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again286:
+again288:
 	DECQ    DX
-	JZ      done287
+	JZ      done289
 	LEAQ    (CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -7639,9 +7732,9 @@ again286:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again286
+	JMP     again288
 
-done287:
+done289:
 	LEAQ         768(AX), AX
 	MOVQ         pre+0(FP), DX
 	MOVQ         post+8(FP), BX
@@ -8612,9 +8705,9 @@ TEXT ·HyperMapGrad(SB), NOSPLIT, $0-108
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again288:
+again290:
 	DECQ    DX
-	JZ      done289
+	JZ      done291
 	LEAQ    640(CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -8771,9 +8864,9 @@ again288:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again288
+	JMP     again290
 
-done289:
+done291:
 	LEAQ       256(AX), DX
 	MOVQ       dcomb+48(FP), BX
 	VMOVUPS    (BX), Y0
@@ -8858,7 +8951,7 @@ done289:
 	VMOVUPS    Y0, 480(DX)
 	MOVQ       iters+96(FP), BX
 
-again290:
+again292:
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -8949,7 +9042,7 @@ again290:
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
 	DECQ        BX
-	JZ          done291
+	JZ          done293
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -9039,9 +9132,9 @@ again290:
 	VMULPS      Y5, Y0, Y0
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
-	JMP         again290
+	JMP         again292
 
-done291:
+done293:
 	VXORPS         Y0, Y0, Y0
 	VMOVUPS        (DX), Y1
 	VMOVUPS        1536(AX), Y2
@@ -10040,9 +10133,9 @@ TEXT ·ScaleChains(SB), NOSPLIT, $0-32
 	VMOVSS 4(AX), X1
 	VMOVSS 8(AX), X2
 	TESTQ  BX, BX
-	JZ     end293
+	JZ     end295
 
-loop292:
+loop294:
 	VMOVSS      (CX), X3
 	VFMADD231SS (DX), X3, X0
 	VMOVSS      4(CX), X3
@@ -10094,9 +10187,9 @@ loop292:
 	ADDQ        $0x60, CX
 	ADDQ        $0x60, DX
 	DECQ        BX
-	JNZ         loop292
+	JNZ         loop294
 
-end293:
+end295:
 	VMOVSS X0, (AX)
 	VMOVSS X1, 4(AX)
 	VMOVSS X2, 8(AX)
@@ -10124,18 +10217,18 @@ TEXT ·Rope(SB), NOSPLIT, $0-80
 	VPSRLQ   $0x20, Y0, Y0
 	MOVQ     inverse+64(FP), R9
 	BTQ      $0x00, R9
-	JCC      forward294
+	JCC      forward296
 	VPSLLQ   $0x20, Y0, Y0
 
-forward294:
+forward296:
 	VMOVAPS Y0, Y0
 	TESTQ   SI, SI
-	JZ      end296
+	JZ      end298
 
-loop295:
+loop297:
 	XORQ R12, R12
 
-span297:
+span299:
 	VPMOVZXDQ (DX)(R12*1), Y1
 	VPMOVZXDQ (BX)(R12*1), Y2
 	VMOVSLDUP Y1, Y1
@@ -10145,29 +10238,29 @@ span297:
 	LEAQ      (AX)(R12*2), R10
 	MOVQ      heads+40(FP), R11
 	TESTQ     R11, R11
-	JZ        end299
+	JZ        end301
 
-loop298:
+loop300:
 	VMOVUPS     (R9), Y3
 	VPERMILPS   $0xb1, Y3, Y4
 	VMULPS      Y2, Y4, Y4
 	VFMADD231PS Y1, Y3, Y4
 	MOVQ        add+72(FP), R13
 	BTQ         $0x00, R13
-	JCC         write300
+	JCC         write302
 	VADDPS      (R10), Y4, Y4
 
-write300:
+write302:
 	VMOVUPS Y4, (R10)
 	ADDQ    DI, R9
 	ADDQ    DI, R10
 	DECQ    R11
-	JNZ     loop298
+	JNZ     loop300
 
-end299:
+end301:
 	ADDQ  $0x10, R12
 	CMPQ  R12, R8
-	JLT   span297
+	JLT   span299
 	MOVQ  heads+40(FP), R9
 	IMULQ DI, R9
 	ADDQ  R9, CX
@@ -10175,9 +10268,9 @@ end299:
 	ADDQ  R8, DX
 	ADDQ  R8, BX
 	DECQ  SI
-	JNZ   loop295
+	JNZ   loop297
 
-end296:
+end298:
 	VZEROUPPER
 	RET
 
@@ -10189,15 +10282,15 @@ TEXT ·Pool(SB), NOSPLIT, $0-56
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span301:
+span303:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+32(FP), SI
 	MOVQ    tmp+48(FP), DI
 	MOVQ    slots+24(FP), AX
 	TESTQ   SI, SI
-	JZ      end303
+	JZ      end305
 
-loop302:
+loop304:
 	MOVQ    pool+8(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10209,18 +10302,18 @@ loop302:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop302
+	JNZ     loop304
 
-end303:
+end305:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+32(FP), SI
 	MOVQ   tmp+48(FP), DI
 	MOVQ   slots+24(FP), AX
 	TESTQ  SI, SI
-	JZ     end305
+	JZ     end307
 
-loop304:
+loop306:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10252,16 +10345,16 @@ loop304:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop304
+	JNZ          loop306
 
-end305:
+end307:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y0
 	VMOVUPS Y0, (CX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span301
+	JLT     span303
 	VZEROUPPER
 	RET
 
@@ -10273,15 +10366,15 @@ TEXT ·PoolGrad(SB), NOSPLIT, $0-72
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span306:
+span308:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+48(FP), SI
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end308
+	JZ      end310
 
-loop307:
+loop309:
 	MOVQ    pool+24(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10293,18 +10386,18 @@ loop307:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop307
+	JNZ     loop309
 
-end308:
+end310:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+48(FP), SI
 	MOVQ   tmp+64(FP), DI
 	MOVQ   slots+40(FP), AX
 	TESTQ  SI, SI
-	JZ     end310
+	JZ     end312
 
-loop309:
+loop311:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10336,9 +10429,9 @@ loop309:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop309
+	JNZ          loop311
 
-end310:
+end312:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y1
@@ -10347,9 +10440,9 @@ end310:
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end312
+	JZ      end314
 
-loop311:
+loop313:
 	VMOVUPS (DI), Y3
 	VMULPS  Y0, Y3, Y3
 	VMULPS  Y2, Y3, Y3
@@ -10373,12 +10466,12 @@ loop311:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop311
+	JNZ     loop313
 
-end312:
+end314:
 	ADDQ $0x20, BX
 	CMPQ BX, DX
-	JLT  span306
+	JLT  span308
 	VZEROUPPER
 	RET
 
@@ -10392,12 +10485,12 @@ TEXT ·LogProb(SB), NOSPLIT, $0-28
 	VMOVUPS      lanesff800000<>+0(SB), Y1
 	XORQ         DX, DX
 
-span313:
+span315:
 	VMULPS     (AX)(DX*1), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	ADDQ       $0x20, DX
 	CMPQ       DX, CX
-	JLT        span313
+	JLT        span315
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	VPERMILPS  $0x4e, Y1, Y2
@@ -10409,7 +10502,7 @@ span313:
 	VXORPS     Y4, Y4, Y4
 	XORQ       DX, DX
 
-span314:
+span316:
 	VMULPS       (AX)(DX*1), Y0, Y5
 	VSUBPS       Y1, Y5, Y5
 	VMOVUPS      lanes4b400000<>+0(SB), Y6
@@ -10439,7 +10532,7 @@ span314:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span314
+	JLT          span316
 	MOVQ         sums+0(FP), AX
 	VMOVSS       X1, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
@@ -10474,7 +10567,7 @@ TEXT ·LogProbGrad(SB), NOSPLIT, $0-56
 	VXORPS       Y5, Y5, Y5
 	XORQ         BX, BX
 
-span315:
+span317:
 	VMULPS       (CX)(BX*1), Y0, Y6
 	VSUBPS       Y1, Y6, Y6
 	VMOVUPS      lanes4b400000<>+0(SB), Y7
@@ -10502,7 +10595,7 @@ span315:
 	VMULPS       Y2, Y8, Y8
 	MOVQ         entropy+48(FP), SI
 	BTQ          $0x00, SI
-	JCC          done316
+	JCC          done318
 	VMOVAPS      Y8, Y9
 	VADDPS       Y4, Y6, Y6
 	VMULPS       Y6, Y7, Y6
@@ -10510,12 +10603,12 @@ span315:
 	VCMPPS       $0x04, Y5, Y7, Y6
 	VBLENDVPS    Y6, Y9, Y8, Y8
 
-done316:
+done318:
 	VMULPS  Y0, Y8, Y6
 	VMOVUPS Y6, (AX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span315
+	JLT     span317
 	VZEROUPPER
 	RET
 
@@ -10529,38 +10622,38 @@ TEXT ·Combine(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end318
+	JZ    end320
 
-loop317:
+loop319:
 	XORQ R9, R9
 
-span319:
+span321:
 	VXORPS Y0, Y0, Y0
 	MOVQ   DX, DI
 	MOVQ   k+24(FP), R8
 	TESTQ  R8, R8
-	JZ     end321
+	JZ     end323
 
-loop320:
+loop322:
 	MOVLQSX (DI), R10
 	IMULQ   SI, R10
 	ADDQ    CX, R10
 	VADDPS  (R10)(R9*1), Y0, Y0
 	ADDQ    $0x04, DI
 	DECQ    R8
-	JNZ     loop320
+	JNZ     loop322
 
-end321:
+end323:
 	VADDPS  (AX)(R9*1), Y0, Y0
 	VMOVUPS Y0, (AX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, SI
-	JLT     span319
+	JLT     span321
 	MOVQ    DI, DX
 	ADDQ    SI, AX
 	DECQ    BX
-	JNZ     loop317
+	JNZ     loop319
 
-end318:
+end320:
 	VZEROUPPER
 	RET

@@ -308,13 +308,6 @@ func (g *gen) rowGrad4() {
 	g.fn("RowGrad4", "(drow, q, do, c *float32, reads *int32, r0, r1, r2, r3, n, heads, width, stride int)",
 		"RowGrad4 is RowGrad for four rows, one after the other, and the n reads of each from byte r0, r1, r2, r3 of reads on,",
 		"whose queries are the same. width and stride are in bytes.")
-	memory := func(name string) operand.Mem {
-		p, err := g.Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return p.Addr
-	}
 	drow, q, do, left := g.arg("drow"), g.arg("q"), g.arg("do"), g.arg("width")
 	wide, small, done := g.label("wide"), g.label("small"), g.label("done")
 	rows := func() []operand.Mem {
@@ -335,16 +328,16 @@ func (g *gen) rowGrad4() {
 			list := g.GP64()
 			for r := range c {
 				c[r] = g.GP64()
-				g.MOVQ(memory("reads"), list)
-				g.ADDQ(memory(fmt.Sprint("r", r)), list)
+				g.MOVQ(g.memory("reads"), list)
+				g.ADDQ(g.memory(fmt.Sprint("r", r)), list)
 				g.MOVLQSX(idx(list, k, 1, 4), c[r])
-				g.IMULQ(memory("stride"), c[r])
-				g.ADDQ(memory("c"), c[r])
+				g.IMULQ(g.memory("stride"), c[r])
+				g.ADDQ(g.memory("c"), c[r])
 			}
 			off := g.GP64()
 			g.MOVLQSX(idx(list, k, 1, 0), off)
-			g.IMULQ(memory("width"), off)
-			g.IMULQ(memory("heads"), off)
+			g.IMULQ(g.memory("width"), off)
+			g.IMULQ(g.memory("heads"), off)
 			h := g.arg("heads")
 			g.loop(h, func() {
 				for i, from := range []gp{q, do} {
@@ -362,7 +355,7 @@ func (g *gen) rowGrad4() {
 				for r := range c {
 					g.ADDQ(operand.Imm(8), c[r])
 				}
-				g.ADDQ(memory("width"), off)
+				g.ADDQ(g.memory("width"), off)
 			})
 			g.ADDQ(operand.Imm(8), k)
 		})

@@ -43,7 +43,7 @@ func (g *gen) tile(rows, panels int, half bool) {
 	if half {
 		name, of = name+"H", "uint16"
 	}
-	g.fn(name, "(c, a *float32, b *"+of+", k, n, cs, as, ak, bk, bp, ahead, mode int)",
+	g.fn(name, "(c, a *float32, b *"+of+", k, n, cs, as, at, ak, bk, bp, ahead, mode int)",
 		fmt.Sprintf("%s multiplies n tiles of %d rows by %d panels; see Args.", name, rows, panels))
 	t := &tile{gen: g, rows: rows, panels: panels, half: half}
 	t.load()
@@ -219,7 +219,7 @@ func (t *tile) start() {
 	t.Label(done)
 }
 
-// fetch asks for the rows of the next tile of c while this one is computed: they often come from afar.
+// fetch asks for the rows of the next tiles of c and a while this one is computed: they often come from afar.
 func (t *tile) fetch() {
 	p := t.GP64()
 	t.MOVQ(t.c, p)
@@ -229,6 +229,13 @@ func (t *tile) fetch() {
 	for range t.rows {
 		t.PREFETCHT0(at(p, 0))
 		t.ADDQ(t.cs, p)
+	}
+	t.MOVQ(t.a, p)
+	t.ADDQ(t.memory("at"), p)
+	for range t.rows {
+		t.PREFETCHT0(at(p, 0))
+		t.PREFETCHT0(at(p, 64))
+		t.ADDQ(t.as, p)
 	}
 }
 
@@ -249,8 +256,8 @@ func (t *tile) finish() {
 
 // advance moves a and c to the next tile.
 func (t *tile) advance() {
+	t.ADDQ(t.memory("at"), t.a)
 	for range t.rows {
-		t.ADDQ(t.as, t.a)
 		t.ADDQ(t.cs, t.c)
 	}
 }

@@ -103,6 +103,15 @@ func (g *gen) arg(name string) reg.GPVirtual {
 	return g.Load(g.Param(name), g.GP64()).(reg.GPVirtual)
 }
 
+// memory is where a named argument lies.
+func (g *gen) memory(name string) operand.Mem {
+	p, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return p.Addr
+}
+
 // label returns a new label name.
 func (g *gen) label(name string) string {
 	g.labels++

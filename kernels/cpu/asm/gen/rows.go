@@ -27,12 +27,30 @@ func (g *gen) rows() {
 			g.VMOVUPS(at(b, 32*i), y)
 			g.VMOVUPS(y, at(dst, 32*i))
 		}
+		g.PREFETCHT0(idx(b, ld, 8, 0))
 		g.ADDQ(ld, b)
 		g.ADDQ(operand.Imm(64), dst)
 	})
 	g.end()
+	g.packTile()
 	g.widen()
 	g.widenRows()
+}
+
+// packTile copies eight where fewer are wanted; the next line covers what is too much.
+func (g *gen) packTile() {
+	g.fn("PackTile", "(dst, a *float32, n, ld, h int)",
+		"PackTile copies h, at most 8, elements of n rows, ld apart, to dst [n, h]. It reads and writes 8 of each row.")
+	dst, a, n, ld, h := g.arg("dst"), g.arg("a"), g.arg("n"), g.bytes("ld"), g.bytes("h")
+	v := g.YMM()
+	g.loop(n, func() {
+		g.VMOVUPS(at(a, 0), v)
+		g.VMOVUPS(v, at(dst, 0))
+		g.PREFETCHT0(idx(a, ld, 8, 0))
+		g.ADDQ(ld, a)
+		g.ADDQ(h, dst)
+	})
+	g.end()
 }
 
 func (g *gen) widen() {

@@ -51,11 +51,7 @@ func (g *gen) spread(m operand.Mem) vec {
 // spreadArg returns a float32 argument in all lanes.
 func (g *gen) spreadArg(name string) vec {
 	v := g.YMM()
-	p, err := g.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	g.VBROADCASTSS(p.Addr, v)
+	g.VBROADCASTSS(g.memory(name), v)
 	return v
 }
 
