@@ -168,6 +168,15 @@ func checkpoints(dir string) (map[int]string, []int, error) {
 	return found, cycles, err
 }
 
+// Newest returns the cycle of the newest checkpoint in dir, 0 if there is none. Whether it is whole shows when it is loaded.
+func Newest(dir string) (int, error) {
+	_, cycles, err := checkpoints(dir)
+	if err != nil || len(cycles) == 0 {
+		return 0, err
+	}
+	return cycles[len(cycles)-1], nil
+}
+
 func newest(dir string) (string, error) {
 	found, cycles, err := checkpoints(dir)
 	if err != nil || len(cycles) == 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -30,12 +31,38 @@ type sftFlags struct {
 	Every    int     `flag:"log-interval" help:"steps between lines of the log"`
 }
 
+// Validate reports what is wrong with f, in the words of the flags.
+func (f sftFlags) Validate() error {
+	var errs []error
+	if f.Out == "" {
+		errs = append(errs, errors.New("--save-hf is missing: where shall the result go?"))
+	}
+	if f.Every < 1 {
+		errs = append(errs, fmt.Errorf("--log-interval is %d, want at least 1", f.Every))
+	}
+	return errors.Join(errs...)
+}
+
+// oneStart checks that training starts from one model.
+type oneStart struct {
+	f *sftFlags
+	m *modelFlags
+}
+
+// Validate reports two models to start from.
+func (s *oneStart) Validate() error {
+	if s.m.Checkpoint != "" && s.f.Model != "" {
+		return errors.New("--hf-checkpoint and --model-config are both given: which shall training start from?")
+	}
+	return nil
+}
+
 func runSFT(ctx context.Context, e *env) int {
 	f := sftFlags{Init: 1, DataSeed: 7, Examples: 96_000, Forget: 0.65, Response: "response", Every: 50}
 	m, loop, tc, dc := defaultModel(), sft.Default(), train.Default(), data.Default()
 	tc.Loss.Type, tc.Loss.Agg, tc.FreezeGate = "sft_loss", "token-mean", false
 	set := config.New("sft", "Supervised training: makes a model imitate the responses of a jsonl file or, without one, the careless teacher of the recipe tiny-arithmetic. Makes warm starts.")
-	set.Layered("warm-start").Add("Flags", &f).Add("Model", &m).Add("Training", &loop, &tc).Add("Data", &dc)
+	set.Layered("warm-start").Add("Flags", &f).Add("Model", &m).Add("Training", &loop, &tc).Add("Data", &dc).Add("Checks", &oneStart{&f, &m})
 	set.Example("furlong sft --save-hf warm-start", "makes the built-in warm start anew")
 	if code, ok := e.parse(set); !ok {
 		return code
@@ -44,9 +71,6 @@ func runSFT(ctx context.Context, e *env) int {
 }
 
 func (e *env) sft(ctx context.Context, f sftFlags, m modelFlags, loop sft.Config, tc train.Config, dc data.Config) error {
-	if f.Out == "" {
-		return fmt.Errorf("--save-hf is missing: where shall the result go?")
-	}
 	p, err := startPolicy(f, m, e)
 	if err != nil {
 		return err
@@ -74,9 +98,6 @@ func (e *env) sft(ctx context.Context, f sftFlags, m modelFlags, loop sft.Config
 
 // startPolicy returns the policy to begin with: a checkpoint's, or random weights.
 func startPolicy(f sftFlags, m modelFlags, e *env) (*policy, error) {
-	if m.Checkpoint != "" && f.Model != "" {
-		return nil, fmt.Errorf("--hf-checkpoint and --model-config are both given: which shall training start from?")
-	}
 	if m.Checkpoint != "" {
 		return loadPolicy(m, e.log)
 	}

@@ -68,6 +68,9 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := j.assemble(ctx, k); err != nil {
 		return err
 	}
+	if err := j.left(); err != nil {
+		return err
+	}
 	if err := j.open(set); err != nil {
 		return err
 	}
@@ -75,6 +78,21 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	j.wire()
 	return j.carryOut(ctx)
 }
+
+// left refuses to resume a run that has done what it is asked for, and leaves it as it is.
+func (j *job) left() error {
+	if !j.f.run.Resume {
+		return nil
+	}
+	at, err := orchestrator.Newest(checkpoints(j.f.run.Dir))
+	if err == nil && at > 0 && at >= j.f.loop.Cycles {
+		return fmt.Errorf("the run has done %d of %d cycles: there is nothing to resume; raise --num-rollout to go on", at, j.f.loop.Cycles)
+	}
+	return err
+}
+
+// checkpoints returns where a run keeps them.
+func checkpoints(runDir string) string { return filepath.Join(runDir, "checkpoints") }
 
 // open takes the run's directory.
 func (j *job) open(set *config.Set) error {
@@ -127,6 +145,7 @@ func settings(set *config.Set) map[string]rundir.Setting {
 	for name, v := range set.Values() {
 		all[name] = rundir.Setting{Value: v.Value, Origin: v.Origin}
 	}
+	delete(all, "resume") // it says how the process began, not what the run is
 	all["build"] = rundir.Setting{Value: readBuild().String(), Origin: "build"}
 	return all
 }
@@ -167,9 +186,6 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 		at, err := j.loop.Load(ctx)
 		if err != nil {
 			return err
-		}
-		if left := j.f.loop.Cycles - at; left <= 0 {
-			return fmt.Errorf("the run has done %d of %d cycles: there is nothing to resume; raise --num-rollout to go on", at, j.f.loop.Cycles)
 		}
 		j.log.Info("resumed", "cycle", at, "of", j.f.loop.Cycles)
 	}

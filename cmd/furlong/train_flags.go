@@ -42,7 +42,7 @@ type runFlags struct {
 // Validate reports what is wrong with f, in the words of the flags.
 func (f runFlags) Validate() error {
 	if _, err := samples.ParseKeep(f.Keep); err != nil {
-		return fmt.Errorf("--keep-samples: %w", err)
+		return err
 	}
 	if f.Resume && f.Dir == "" {
 		return errors.New("--resume needs --run-dir: which run shall go on?")

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"furlong/data"
@@ -106,7 +105,7 @@ func (j *job) newLoop() *orchestrator.Loop {
 	c.Sampling = j.f.sample.sampling(j.policy.tok)
 	l := &orchestrator.Loop{
 		Config: c, Rollout: j.roll, Train: j.actor, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
-		Watch: j.book, Clock: time.Now, Dir: filepath.Join(j.dir.Path(), "checkpoints"), Epoch: j.dir.Attempt() - 1,
+		Watch: j.book, Clock: time.Now, Dir: checkpoints(j.dir.Path()), Epoch: j.dir.Attempt() - 1,
 	}
 	if j.evals != nil {
 		l.Eval, l.Evaluated = j.evaluate, j.evaluated
