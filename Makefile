@@ -7,6 +7,7 @@
 #   make lint    vet, staticcheck, golangci-lint; builds them the first time, about three minutes
 #   make fuzz    every fuzz test for FUZZTIME each
 #   make bench   every benchmark once; for a comparison see CONTRIBUTING.md
+#   make performance  the figures and the plot of docs/performance.md; minutes, for a quiet machine
 #   make slow    the tests that take long: more seeds, more sizes, longer runs
 #   make docs    what the documentation promises: examples run, links lead somewhere, every package has its page
 #   make ci      build, format, vet, test, lint, race, and a short run of the default recipe
@@ -54,6 +55,12 @@ fuzz:
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem $(PKG)
+
+# The binary records the revision that was measured. The last step needs OpenBLAS, and fails without it.
+performance:
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=true -o furlong ./cmd/furlong
+	./furlong bench --work generate score train growth memory --page docs/performance.md --plot docs/growth.svg
+	sh bench/openblas.sh docs/performance.md
 
 slow:
 	$(GO) test -count=1 -tags slow -timeout 2h $(PKG)

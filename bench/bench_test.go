@@ -164,13 +164,3 @@ func TestReadModelNames(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 }
-
-func TestLess(t *testing.T) {
-	got, err := less([]float64{5, 4}, 1.5)
-	if err != nil || !slices.Equal(got, []float64{3.5, 2.5}) {
-		t.Errorf("less = %v, %v, want [3.5 2.5]", got, err)
-	}
-	if _, err := less([]float64{5, 1}, 1.5); err == nil {
-		t.Error("a whole shorter than its part was taken")
-	}
-}

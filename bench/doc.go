@@ -5,12 +5,12 @@
 // least time that a work can take. What a work reaches is printed as tokens per second and as a share of the floor.
 //
 // The works. Weights are random (normal, as wide as the configuration's initializer_range; routing tables of distinct experts), so are token
-// ids. Prefix sharing is off, and no token ends a response.
+// ids, and no token ends a response.
 //
 //   - generate: B prompts of P tokens are answered with N tokens each. Counted are the B*N new tokens, over the whole time, prompts included.
 //     A step is one pass of the engine.
-//   - decode: the part of generate after the first token. Each run also answers B other prompts with one token; the difference
-//     is the time of B*(N-1) tokens in N-1 steps.
+//   - decode: the same prompts once more. All but the last token of each is found in the prefix cache, so this is B*N tokens in N
+//     steps and nothing else.
 //   - score: logprobs and entropies of B sequences of L tokens under the trainer.
 //   - train: one optimizer step on B sequences of L tokens: forward, loss, backward, clipping, AdamW, derived layouts. Routers are
 //     trained too.

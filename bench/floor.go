@@ -134,13 +134,17 @@ type Need struct {
 // Seconds returns how long a machine needs for it at the least.
 func (n Need) Seconds(r Rates) float64 { return max(n.Ops/r.Matrix.Best, n.Bytes/r.Copy.Best) }
 
-// generation returns the needs of a generation: the prompts in one pass, then a step for each further token.
-func (c *Cost) generation(batch, prompt, tokens int) (prompts Need, steps []Need) {
-	prompts = Need{Ops: float64(batch) * c.forward(prompt, 1)}
-	for i := 1; i < tokens; i++ {
-		steps = append(steps, c.decode(batch, prompt+i))
+// prompts returns what a batch of prompts needs, with logits for the last token of each.
+func (c *Cost) prompts(batch, tokens int) Need {
+	return Need{Ops: float64(batch) * c.forward(tokens, 1)}
+}
+
+// steps returns the needs of count steps of decoding, in the first of which the sequences have n tokens.
+func (c *Cost) steps(batch, n, count int) (out []Need) {
+	for i := range count {
+		out = append(out, c.decode(batch, n+i))
 	}
-	return prompts, steps
+	return out
 }
 
 // passes returns the need of a batch of whole sequences, forward or three times that.

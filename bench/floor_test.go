@@ -96,8 +96,11 @@ func TestDecode(t *testing.T) {
 	if got != want {
 		t.Errorf("decode(2, 5) = %+v, want %+v", got, want)
 	}
-	if prompts, steps := c.generation(2, 4, 3); len(steps) != 2 || steps[0] != want || prompts.Ops != 2*c.forward(4, 1) {
-		t.Errorf("a generation of 3 after 4 needs %+v, then %+v", prompts, steps)
+	if steps := c.steps(2, 5, 3); len(steps) != 3 || steps[0] != want || steps[2] != c.decode(2, 7) {
+		t.Errorf("three steps from 5 need %+v", steps)
+	}
+	if got := c.prompts(2, 4); got != (Need{Ops: 2 * c.forward(4, 1)}) {
+		t.Errorf("two prompts of 4 need %+v, want twice %v", got, c.forward(4, 1))
 	}
 }
 

@@ -12,60 +12,51 @@ import (
 	"furlong/rollout"
 )
 
-// generate measures answers to batch prompts: with all their tokens, and with one. The difference is decoding.
+// generate measures answers to batch prompts.
 func (b *bencher) generate(ctx context.Context, batch int) error {
 	b.begin()
 	s, err := b.sampler(ctx, batch, b.cfg.Prompt+b.cfg.New)
 	if err != nil {
 		return err
 	}
-	t, err := b.answers(ctx, s, fmt.Sprint(Generate, " ", batch), batch, b.cfg.Prompt)
+	t, err := b.answers(ctx, s, fmt.Sprint(Generate, " ", batch), batch)
 	if err := errors.Join(err, s.stop()); err != nil {
 		return err
 	}
 	shape := fmt.Sprintf("prompt %d, %d new, batch %d", b.cfg.Prompt, b.cfg.New, batch)
-	prompts, steps := b.cost.generation(batch, b.cfg.Prompt, b.cfg.New)
+	tokens, prompts := batch*b.cfg.New, b.cost.prompts(batch, b.cfg.Prompt)
 	b.rep.Results = append(b.rep.Results,
-		newResult(Generate, shape, batch*b.cfg.New, t.passes, t.whole, append(steps, prompts)),
-		newResult(Decode, shape, batch*(b.cfg.New-1), b.cfg.New-1, t.decode, steps))
+		newResult(Generate, shape, tokens, t.passes, t.whole, append(b.cost.steps(batch, b.cfg.Prompt+1, b.cfg.New-1), prompts)),
+		newResult(Decode, shape, tokens, b.cfg.New, t.decode, b.cost.steps(batch, b.cfg.Prompt, b.cfg.New)))
 	return nil
 }
 
-// answerTimes are the seconds of each run: whole answers, their first token, and what lies between.
+// answerTimes are the seconds of each run: whole answers, and the same prompts answered again from the prefix cache.
 type answerTimes struct {
-	whole, first, decode []float64
-	passes               int // of a whole answer
+	whole, decode []float64
+	passes        int // of a whole answer
 }
 
-// answers measures batch prompts answered with one token and with all.
-func (b *bencher) answers(ctx context.Context, s *sampler, what string, batch, prompt int) (t answerTimes, err error) {
+// answers measures new prompts answered, and then the same ones again.
+func (b *bencher) answers(ctx context.Context, s *sampler, what string, batch int) (t answerTimes, err error) {
 	t.whole, err = b.repeat(ctx, what, func() (time.Duration, error) {
-		one, _, err := s.answer(ctx, batch, prompt, 1)
+		prompts := s.prompts(batch, b.cfg.Prompt)
+		all, n, err := s.answer(ctx, prompts, b.cfg.New, false)
 		if err != nil {
 			return 0, err
 		}
-		all, n, err := s.answer(ctx, batch, prompt, b.cfg.New)
-		t.first, t.passes = append(t.first, one.Seconds()), n
+		again, _, err := s.answer(ctx, prompts, b.cfg.New, true)
+		t.decode, t.passes = append(t.decode, again.Seconds()), n
 		return all, err
 	})
-	if err != nil {
-		return t, err
+	if err == nil {
+		t.decode = t.decode[1:] // the first was to warm up
 	}
-	t.first = t.first[1:] // the first was to warm up
-	t.decode, err = less(t.whole, spreadOf(t.first).Median)
 	return t, err
 }
 
-// less takes the time of a first token from each time of a whole answer.
-func less(whole []float64, first float64) ([]float64, error) {
-	out := make([]float64, len(whole))
-	for i, w := range whole {
-		if out[i] = w - first; out[i] <= 0 {
-			return nil, fmt.Errorf("a whole answer took %.2g s, its first token alone %.2g s in the median: the machine is too busy to tell them apart", w, first)
-		}
-	}
-	return out, nil
-}
+// cacheMargin is more than a page and its neighbours hold, in tokens.
+const cacheMargin = 512
 
 // A sampler is a rollout engine at work.
 type sampler struct {
@@ -76,10 +67,12 @@ type sampler struct {
 	last int64 // request
 }
 
-// sampler starts an engine for so many sequences of so many tokens.
+// sampler starts an engine for so many sequences of so many tokens. What they leave in the prefix cache has room beside as many more.
 func (b *bencher) sampler(ctx context.Context, sequences, tokens int) (*sampler, error) {
 	cfg := rollout.Default()
-	cfg.MaxRunning, cfg.Context, cfg.NoSharing = sequences, tokens, true
+	cfg.MaxRunning, cfg.Context = sequences, tokens
+	cfg.TotalTokens = 2 * sequences * (tokens + cacheMargin)
+	cfg.RecentTokens = cfg.TotalTokens
 	m := b.model()
 	e, err := rollout.New(cfg, m, b.o.Backend)
 	if err != nil {
@@ -103,9 +96,10 @@ func (s *sampler) stop() error {
 	return nil
 }
 
-// answer has new prompts answered with exactly so many tokens, and returns the time it took and the passes.
-func (s *sampler) answer(ctx context.Context, batch, prompt, tokens int) (took time.Duration, passes int, err error) {
-	reqs := s.requests(batch, prompt, tokens)
+// answer has prompts answered with exactly so many tokens, and returns the time it took and the passes. Known prompts must be found in
+// the prefix cache, all but their last token.
+func (s *sampler) answer(ctx context.Context, prompts []*rl.Prompt, tokens int, known bool) (took time.Duration, passes int, err error) {
+	reqs := s.requests(prompts, tokens)
 	before := s.e.Stats().Passes
 	start := time.Now()
 	for got, err := range s.e.Generate(ctx, reqs) {
@@ -115,19 +109,31 @@ func (s *sampler) answer(ctx context.Context, batch, prompt, tokens int) (took t
 		if n := len(got.Response); n != tokens {
 			return 0, 0, fmt.Errorf("response %d ended after %d tokens, want %d", got.Request, n, tokens)
 		}
+		if want := len(got.Prompt.Tokens) - 1; known && got.CachedTokens != want {
+			return 0, 0, fmt.Errorf("response %d: %d tokens of its prompt were in the cache, want %d", got.Request, got.CachedTokens, want)
+		}
 	}
 	took = time.Since(start)
 	return took, s.e.Stats().Passes - before, nil
 }
 
-func (s *sampler) requests(batch, prompt, tokens int) []rl.Request {
+// prompts returns new prompts of so many random tokens.
+func (s *sampler) prompts(n, tokens int) []*rl.Prompt {
+	out := make([]*rl.Prompt, n)
+	for i := range out {
+		out[i] = &rl.Prompt{Tokens: s.b.ids(tokens)}
+	}
+	return out
+}
+
+func (s *sampler) requests(prompts []*rl.Prompt, tokens int) []rl.Request {
 	draw := rl.DefaultSampling()
 	draw.MaxTokens = tokens
-	reqs := make([]rl.Request, batch)
-	for i := range reqs {
+	reqs := make([]rl.Request, len(prompts))
+	for i, p := range prompts {
 		s.last++
 		draw.Seed = uint64(s.last)
-		reqs[i] = rl.Request{ID: s.last, Prompt: &rl.Prompt{Tokens: s.b.ids(prompt), Group: s.last}, Sampling: draw}
+		reqs[i] = rl.Request{ID: s.last, Prompt: p, Sampling: draw}
 	}
 	return reqs
 }

@@ -34,18 +34,29 @@ func (b *bencher) growthPoint(ctx context.Context, n int) (GrowthPoint, error) {
 	return p, err
 }
 
+// growSampling measures a prompt answered with one token, and the same prompt again, from the prefix cache, with all.
 func (b *bencher) growSampling(ctx context.Context, p *GrowthPoint) error {
 	s, err := b.sampler(ctx, 1, p.Context)
 	if err != nil {
 		return err
 	}
 	prompt := p.Context - b.cfg.New
-	t, err := b.answers(ctx, s, fmt.Sprint("generate at ", p.Context), 1, prompt)
+	var decode []float64
+	first, err := b.repeat(ctx, fmt.Sprint("generate at ", p.Context), func() (time.Duration, error) {
+		prompts := s.prompts(1, prompt)
+		one, _, err := s.answer(ctx, prompts, 1, false)
+		if err != nil {
+			return 0, err
+		}
+		all, _, err := s.answer(ctx, prompts, b.cfg.New, true)
+		decode = append(decode, all.Seconds())
+		return one, err
+	})
 	if err := errors.Join(err, s.stop()); err != nil {
 		return err
 	}
-	p.PromptUS = 1e6 * spreadOf(t.first).Median / float64(prompt)
-	p.DecodeUS = 1e6 * spreadOf(t.decode).Median / float64(b.cfg.New-1)
+	p.PromptUS = 1e6 * spreadOf(first).Median / float64(prompt)
+	p.DecodeUS = 1e6 * spreadOf(decode[1:]).Median / float64(b.cfg.New)
 	return nil
 }
 

@@ -30,7 +30,7 @@ func (b *bencher) cycles(ctx context.Context, s *sampler, batch int) error {
 		if err := s.e.Update(ctx, e.Publish(rl.NewVersion(0, i+2))); err != nil {
 			return err
 		}
-		if _, _, err := s.answer(ctx, batch, b.cfg.Prompt, b.cfg.New); err != nil {
+		if _, _, err := s.answer(ctx, s.prompts(batch, b.cfg.Prompt), b.cfg.New, false); err != nil {
 			return err
 		}
 		if err := step(ctx, e, b.samples(Shape{batch, b.cfg.Prompt + b.cfg.New})); err != nil {

@@ -10,22 +10,36 @@ func marks(name string) (begin, end string) {
 	return "<!-- bench: " + name + " -->", "<!-- end: " + name + " -->"
 }
 
-// Page returns text with the tables of r put between its marks: machine, works, growth, memory. Marks of works that were not measured stay as
-// they are; a work without marks is an error.
-func (r *Report) Page(text, command string) (string, error) {
-	parts := []struct{ name, text string }{{"machine", r.about(command)}}
-	for name, t := range map[string]table{"works": r.works(), "growth": r.growth(), "memory": r.memory()} {
-		if len(t.rows) > 0 {
-			parts = append(parts, struct{ name, text string }{name, t.markdown()})
+// CheckPage says whether text has the marks for everything that cfg asks for.
+func CheckPage(text string, cfg Config) error {
+	names := []string{"machine"}
+	if cfg.has(Generate) || cfg.has(Score) || cfg.has(Train) {
+		names = append(names, "works")
+	}
+	for _, w := range []string{Growth, Memory} {
+		if cfg.has(w) {
+			names = append(names, w)
 		}
 	}
-	for _, p := range parts {
-		var err error
-		if text, err = splice(text, p.name, p.text); err != nil {
+	for _, n := range names {
+		if _, err := splice(text, n, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Page returns text with the tables of r put between its marks: machine, works, growth, memory. Marks of what was not measured stay as
+// they are; something measured without marks is an error. command is what was typed.
+func (r *Report) Page(text, command string) (string, error) {
+	text, err := splice(text, "machine", r.about(command))
+	for _, t := range r.tables() {
+		if err != nil {
 			return "", err
 		}
+		text, err = splice(text, t.name, t.markdown())
 	}
-	return text, nil
+	return text, err
 }
 
 // splice replaces what stands between the marks of a name.

@@ -84,6 +84,12 @@ func TestDocsPage(t *testing.T) {
 	if _, err := r.Page(string(text), "furlong bench"); err != nil {
 		t.Error(err)
 	}
+	if err := CheckPage(string(text), quick()); err != nil {
+		t.Error(err)
+	}
+	if err := CheckPage(strings.ReplaceAll(string(text), "end: growth", "end"), quick()); err == nil || !strings.Contains(err.Error(), "growth") {
+		t.Errorf("without the marks of growth: error is %v", err)
+	}
 }
 
 // growing is a report in which the time of a token grows with these powers of the length.

@@ -29,6 +29,7 @@ func (r *Report) Print(w io.Writer) error {
 
 // A table is words in rows.
 type table struct {
+	name string
 	head []string
 	rows [][]string
 	note string
@@ -45,7 +46,7 @@ func (r *Report) tables() (out []table) {
 }
 
 func (r *Report) works() table {
-	t := table{head: []string{"work", "shape", "tokens/s", "min", "max", "ms a step", "floor", "of floor", "peak memory"}}
+	t := table{name: "works", head: []string{"work", "shape", "tokens/s", "min", "max", "ms a step", "floor", "of floor", "peak memory"}}
 	targets := false
 	for _, x := range r.Results {
 		targets = targets || x.Target > 0
@@ -68,7 +69,7 @@ func (r *Report) works() table {
 }
 
 func (r *Report) growth() table {
-	t := table{head: []string{"context", "prompt us/token", "decode us/token", "train us/token", "peak memory"}}
+	t := table{name: "growth", head: []string{"context", "prompt us/token", "decode us/token", "train us/token", "peak memory"}}
 	if r.Growth == nil {
 		return t
 	}
@@ -81,7 +82,7 @@ func (r *Report) growth() table {
 }
 
 func (r *Report) memory() table {
-	t := table{head: []string{"cycle", "held after it", "peak in it"}}
+	t := table{name: "memory", head: []string{"cycle", "held after it", "peak in it"}}
 	for _, h := range r.Memory {
 		t.rows = append(t.rows, []string{fmt.Sprint(h.Cycle), bytes(h.Resident), bytes(h.Peak)})
 	}

@@ -20,12 +20,12 @@ floor: the least time a work can take. A = parameters that work on a token (all 
 forward = 2*A operations a token, plus what attention and indexer multiply over the rows that they read. Score and prompts: forward over the matrix
 rate. Train: three times forward. Decode: of each step the longer of its operations over the matrix rate and its bytes over the copy rate; bytes are
 every weight that the batch touches, and the state that each sequence reads. "generate" counts new tokens over the whole time, prompts
-included; "decode" is what lies after the first token. Every figure is the median of the runs, after one to warm up. Peak memory is
+included; "decode" is the same prompts again, from the prefix cache. Every figure is the median of the runs, after one to warm up. Peak memory is
 the largest resident set during a work.`
 
 // benchOutput says where results go.
 type benchOutput struct {
-	talk
+	Talk    talk
 	JSON    bool   `flag:"json" help:"print one JSON object instead of tables"`
 	Plot    string `flag:"plot" help:"file for an SVG of growth; needs --work growth"`
 	Page    string `flag:"page" help:"Markdown page whose marked tables get these figures"`
@@ -46,6 +46,9 @@ func runBench(ctx context.Context, e *env) int {
 		fmt.Fprintf(e.stderr, "furlong bench: --plot is %q, want --work growth with it\n", out.Plot)
 		return exitUsage
 	}
+	if err := checkPage(out.Page, cfg); err != nil {
+		return e.fail(err)
+	}
 	rep, err := e.bench(ctx, cfg, out)
 	if err != nil {
 		return e.fail(err)
@@ -59,7 +62,7 @@ func (e *env) bench(ctx context.Context, cfg bench.Config, out benchOutput) (*be
 	}
 	k, closeBackend := backend("cpu", out.Threads)
 	defer closeBackend()
-	line := e.follow("bench", "measurements", int64(bench.Measurements(cfg)), out.talk)
+	line := e.follow("bench", "measurements", int64(bench.Measurements(cfg)), out.Talk)
 	defer line.Finish()
 	b := readBuild()
 	return bench.Run(ctx, cfg, bench.Options{
@@ -84,6 +87,21 @@ func (e *env) writeBench(r *bench.Report, out benchOutput, command string) error
 		return json.NewEncoder(e.stdout).Encode(r)
 	}
 	return r.Print(e.stdout)
+}
+
+// checkPage finds out before anything is measured whether the page has room for it.
+func checkPage(path string, cfg bench.Config) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := bench.CheckPage(string(text), cfg); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 func writePlot(r *bench.Report, path string) error {
