@@ -18,11 +18,6 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"furlong": main})
 }
 
-// TestScript runs the program: testdata/script holds a file for each thing it promises at its door.
-func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
-}
-
 func TestInterruptible(t *testing.T) {
 	signals, left := make(chan os.Signal), make(chan struct{})
 	ctx, stop := interruptible(context.Background(), signals, func() { close(left) })
