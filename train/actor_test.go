@@ -75,6 +75,14 @@ func cpuEngine(t testing.TB, c Config, format dtype.Type) *Engine {
 	return engine(t, c, actor(format, 1), k)
 }
 
+// long skips a test of nothing but numbers where there is little time: under the race detector it takes minutes.
+func long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("short: much arithmetic, nothing at once that other tests do not do")
+	}
+}
+
 // batch returns groups of samples of random lengths, judged at random, as a rollout engine with numbers of its own would return
 // them. Equal seeds make equal batches that share nothing.
 func batch(seed uint64, groups, n int) *rl.Batch {

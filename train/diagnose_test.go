@@ -77,6 +77,7 @@ func TestNoGapWithinOnePolicy(t *testing.T) {
 
 // Shares are shares however tokens are weighed, also where the loss is a sum.
 func TestFiguresAreMeansInEveryAggregation(t *testing.T) {
+	long(t)
 	for _, agg := range []string{loss.TrajMean, loss.TokenMean, loss.SeqSum, loss.SeqMean, loss.SeqSumNorm} {
 		e := cpuEngine(t, withLoss(func(c *loss.Config) { c.Agg = agg }), dtype.F32)
 		b := batch(1, 2, 4)

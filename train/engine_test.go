@@ -86,6 +86,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 
 // Scoring needs the memory of one micro-batch, not of the batch.
 func TestMemoryDependsOnTheBudget(t *testing.T) {
+	long(t)
 	used := map[int]int{}
 	for _, budget := range []int{1, 100_000} {
 		c := settings()

@@ -37,6 +37,9 @@ func TestCutsDoNotMatter(t *testing.T) {
 			{one, 1, 1, false}, {one, 1, 50, true}, {one, 1, 100_000, false},
 			{two, 2, 1, true}, {two, 2, 1, false}, {two, 2, 50, false}, {two, 2, 50, true}, {two, 2, 100_000, false}, {two, 2, 100_000, true},
 		} {
+			if testing.Short() && v.threads < 2 {
+				continue
+			}
 			name := fmt.Sprintf("%v, %s with %d threads, budget %d, recompute %v", format, v.k.Name(), v.threads, v.budget, v.recompute)
 			c := settings()
 			c.MaxTokens, c.Recompute, c.FreezeGate = v.budget, v.recompute, false
@@ -105,6 +108,7 @@ func alone(m *dsv4.Model, k kernels.Backend, s *rl.Sample) (lp, ent []float32) {
 
 // A token's logprob is the same bits from a step, from scoring, from another cut, and from its sequence alone on the plain backend.
 func TestLogProbsAreOne(t *testing.T) {
+	long(t)
 	for _, format := range []dtype.Type{dtype.F32, dtype.BF16} {
 		stepped, scored, cut := batch(3, 2, 4), batch(3, 2, 4), batch(3, 2, 4)
 		mustStep(t, cpuEngine(t, settings(), format), stepped)

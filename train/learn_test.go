@@ -53,9 +53,7 @@ func (p player) group(t testing.TB, prompt *rl.Prompt, n int) (out []*rl.Sample)
 
 // The policy learns to answer with the same token whatever the prompt is, from nothing but a reward for it.
 func TestLearnsAToyTask(t *testing.T) {
-	if testing.Short() {
-		t.Skip("short: 25 cycles of learning")
-	}
+	long(t)
 	const right = 17
 	c := settings()
 	c.Optim.LR = 2e-2
@@ -95,6 +93,7 @@ func TestLearnsAToyTask(t *testing.T) {
 
 // With a reference, the KL is 0 as long as both are one, and pulls the policy back afterwards.
 func TestKLPullsBack(t *testing.T) {
+	long(t)
 	for _, kind := range []string{"k2", "low_var_kl"} {
 		c := withLoss(func(c *loss.Config) { c.UseKL, c.KLCoef, c.KLType = true, 1, kind })
 		c.Optim.LR, c.Optim.WeightDecay = 1e-3, 0

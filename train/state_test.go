@@ -163,6 +163,7 @@ var mismatches = []spoiler{
 
 // A state that does not fit is refused by name, and the engine is what it was.
 func TestDamagedStates(t *testing.T) {
+	long(t)
 	e := cpuEngine(t, schedule(), dtype.BF16)
 	mustStep(t, e, batch(5, 2, 4))
 	before := state(e)

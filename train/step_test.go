@@ -20,6 +20,7 @@ import (
 // Samples that must not train change nothing but their count, wherever they stand: not the baseline of their group, not what a token
 // counts, not the expert load.
 func TestWhatMustNotTrainDoesNot(t *testing.T) {
+	long(t)
 	want := cpuEngine(t, settings(), dtype.F32)
 	figures := mustStep(t, want, batch(1, 2, 4))
 	for name, spoil := range map[string]func(s *rl.Sample){
@@ -134,6 +135,7 @@ var planted = []string{
 }
 
 func TestNaNSkipsTheStep(t *testing.T) {
+	long(t)
 	clean := map[dtype.Type]map[string]string{}
 	for _, format := range []dtype.Type{dtype.F32, dtype.BF16} {
 		e := cpuEngine(t, settings(), format)
@@ -363,6 +365,7 @@ func TestSupervised(t *testing.T) {
 }
 
 func TestRefusedBatches(t *testing.T) {
+	long(t)
 	clean := cpuEngine(t, settings(), dtype.F32)
 	mustStep(t, clean, batch(2, 2, 3))
 	after := state(clean)
