@@ -109,14 +109,14 @@ func TestAlarms(t *testing.T) {
 func TestLog(t *testing.T) {
 	path := t.TempDir()
 	d := create(t, path)
-	slog.New(d.LogHandler(slog.LevelInfo)).With("lane", "trainer").Warn("step skipped", "cycle", 240)
+	slog.New(d.LogHandler(slog.LevelInfo)).With("lane", "trainer").Warn("step skipped", "cycle", 240, "loss", math.NaN(), "up", math.Inf(1), "down", math.Inf(-1))
 	slog.New(d.LogHandler(slog.LevelInfo)).Debug("not this")
 	got, bad, err := disk.ReadLines(filepath.Join(path, LogFile), ParseLog)
 	if err != nil || len(bad) > 0 || len(got) != 1 {
 		t.Fatalf("log is %+v, %v, %v, want one line", got, bad, err)
 	}
 	l := got[0]
-	if l.Level != slog.LevelWarn || l.Message != "step skipped" || l.Attempt != 1 || l.Time.IsZero() || !reflect.DeepEqual(l.Attrs, map[string]any{"lane": "trainer", "cycle": 240.0}) {
+	if l.Level != slog.LevelWarn || l.Message != "step skipped" || l.Attempt != 1 || l.Time.IsZero() || !reflect.DeepEqual(l.Attrs, map[string]any{"lane": "trainer", "cycle": 240.0, "loss": "NaN", "up": "Infinity", "down": "-Infinity"}) {
 		t.Errorf("line is %+v", l)
 	}
 	if _, err := ParseLog([]byte("not json")); err == nil {

@@ -3,13 +3,31 @@ package run
 import (
 	"encoding/json"
 	"log/slog"
+	"math"
 	"time"
 )
 
 // LogHandler returns a handler that writes to log.jsonl, one JSON object a line, each with its attempt.
 func (d *Dir) LogHandler(level slog.Leveler) slog.Handler {
-	h := slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: level})
+	h := slog.NewJSONHandler(d.log, &slog.HandlerOptions{Level: level, ReplaceAttr: LogAttr})
 	return h.WithAttrs([]slog.Attr{slog.Int("attempt", d.holder.Attempt)})
+}
+
+// LogAttr is a ReplaceAttr for logs in JSON, which has no number for what is not finite: rows and logs write a string then, "NaN",
+// "Infinity" or "-Infinity".
+func LogAttr(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() != slog.KindFloat64 {
+		return a
+	}
+	switch v := a.Value.Float64(); {
+	case math.IsNaN(v):
+		return slog.String(a.Key, "NaN")
+	case math.IsInf(v, 1):
+		return slog.String(a.Key, "Infinity")
+	case math.IsInf(v, -1):
+		return slog.String(a.Key, "-Infinity")
+	}
+	return a
 }
 
 // A LogLine is a line of log.jsonl.
