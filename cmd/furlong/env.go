@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"furlong/config"
+	rundir "furlong/metrics/run"
 	"furlong/progress"
 )
 
@@ -53,7 +54,7 @@ func newLog(w io.Writer, terminal bool) *slog.Logger {
 	if terminal {
 		return slog.New(slog.NewTextHandler(w, nil))
 	}
-	return slog.New(slog.NewJSONHandler(w, nil))
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rundir.LogAttr}))
 }
 
 // isTerminal reports whether f is a character device. So is /dev/null, where it makes no difference.

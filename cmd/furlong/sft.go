@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 
@@ -71,6 +72,9 @@ func runSFT(ctx context.Context, e *env) int {
 }
 
 func (e *env) sft(ctx context.Context, f sftFlags, m modelFlags, loop sft.Config, tc train.Config, dc data.Config) error {
+	if err := vacant(f.Out); err != nil {
+		return err
+	}
 	p, err := startPolicy(f, m, e)
 	if err != nil {
 		return err
@@ -93,6 +97,18 @@ func (e *env) sft(ctx context.Context, f sftFlags, m modelFlags, loop sft.Config
 		return err
 	}
 	_, err = fmt.Fprintf(e.stdout, "%s  weights sha256 %s\n", f.Out, train.Digest(engine.Params()))
+	return err
+}
+
+// vacant reports files in a directory for the result before it takes long to make.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && len(entries) > 0 {
+		return fmt.Errorf("--save-hf: %s has files (%s, ...), want a new or empty directory", dir, entries[0].Name())
+	}
 	return err
 }
 
