@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-
-	"furlong/config"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -18,76 +19,132 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"furlong": main})
 }
 
-func TestInterruptible(t *testing.T) {
-	signals, left := make(chan os.Signal), make(chan struct{})
-	ctx, stop := interruptible(context.Background(), signals, func() { close(left) })
-	if ctx.Err() != nil {
-		t.Fatalf("before any signal the context says %v", ctx.Err())
-	}
-	signals <- syscall.SIGINT
-	<-ctx.Done()
-	select {
-	case <-left:
-		t.Fatal("the first signal left at once")
-	default:
-	}
-	signals <- syscall.SIGINT
-	<-left
-	stop()
+// TestScript runs the program: testdata/script holds a file for each thing it promises at its door. Scripts find a copy of the small model in
+// the folder tiny, its data in $DATA, and the reference vectors in $VECTORS.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireExplicitExec: true, Setup: prepare, Condition: condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "train": trains, "fresh": fresh, "spoil": spoils, "latin1": latin1, "remember": remembers, "unchanged": remains,
+		},
+	})
 }
 
-func TestInterruptibleStops(t *testing.T) {
-	ctx, stop := interruptible(context.Background(), nil, func() { t.Error("left") })
-	stop()
-	if ctx.Err() == nil {
-		t.Error("stop left the context open")
+// prepare puts the small model and its data beside a script.
+func prepare(e *testscript.Env) error {
+	data, err := filepath.Abs("testdata/tiny")
+	if err != nil {
+		return err
 	}
+	vectors, err := filepath.Abs("../../oracle/testdata/vectors")
+	if err != nil {
+		return err
+	}
+	e.Setenv("DATA", data)
+	e.Setenv("VECTORS", vectors)
+	return writeTiny(filepath.Join(e.WorkDir, "tiny"))
 }
 
-// Every command answers --help, with its purpose and exit code 0.
-func TestCommandsAnswerHelp(t *testing.T) {
-	for _, c := range commands() {
-		var out, errs bytes.Buffer
-		e := &env{args: []string{c.name, "--help"}, stdout: &out, stderr: &errs, log: newLog(&errs, false)}
-		if code := dispatch(context.Background(), e); code != exitOK {
-			t.Errorf("furlong %s --help exits with %d, want 0: %s", c.name, code, errs.String())
+// condition knows [root]: whoever may write everywhere.
+func condition(name string) (bool, error) {
+	if name == "root" {
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// exits is "exits CODE ARG...": the program, which must exit with CODE.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: exits CODE ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec("furlong", args[1:]...); err != nil {
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) {
+			ts.Fatalf("%v", err)
 		}
-		if !strings.Contains(out.String(), "Usage:\n  furlong "+c.name) {
-			t.Errorf("furlong %s --help prints no usage:\n%s", c.name, out.String())
-		}
-		if c.help == "" || strings.HasSuffix(c.help, ".") {
-			t.Errorf("furlong %s: one-line help is %q, want words without a full stop", c.name, c.help)
-		}
+		got = ended.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("furlong %s exits with %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
 }
 
-// Logs written while a progress line stands come out whole.
-func TestFollow(t *testing.T) {
-	var b bytes.Buffer
-	e := &env{stderr: &b}
-	l := e.follow("eval", "problems", 4, talk{})
-	l.Set(3, "")
-	e.log.Info("checkpoint written")
-	l.Finish()
-	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 2 || !json.Valid([]byte(lines[0])) || !strings.HasPrefix(lines[1], "eval  3/4 problems  75%") {
-		t.Errorf("got\n%s\nwant a line of JSON and a line of progress", b.String())
+// trains is "train CODE ARG...": a run of two cycles of the small model in the directory run, with further flags.
+func trains(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: train CODE ARG...")
+	}
+	data := ts.Getenv("DATA")
+	all := []string{args[0], "train", "--recipe", "none", "--hf-checkpoint", "tiny", "--run-dir", "run", "--backend", "ref", "--quiet",
+		"--prompt-data", filepath.Join(data, "prompts.jsonl"), "--input-key", "question", "--label-key", "answer", "--rm-type", "math",
+		"--num-rollout", "2", "--rollout-batch-size", "2", "--n-samples-per-prompt", "2", "--rollout-max-response-len", "12", "--context-length", "64", "--lr", "1e-3"}
+	exits(ts, false, append(all, args[1:]...))
+}
+
+// fresh is "fresh DIR": another copy of the small model.
+func fresh(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: fresh DIR")
+	}
+	ts.Check(writeTiny(ts.MkAbs(args[0])))
+}
+
+// spoils is "spoil HOW DIR [TENSOR]": see spoil.
+func spoils(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: spoil HOW DIR [TENSOR]")
+	}
+	ts.Check(spoil(args[0], ts.MkAbs(args[1]), strings.Join(args[2:], "")))
+}
+
+// latin1 is "latin1 FILE": writes the file anew in an old encoding, which is no UTF-8.
+func latin1(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: latin1 FILE")
+	}
+	var out []byte
+	for _, r := range ts.ReadFile(args[0]) {
+		out = append(out, byte(r))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), out, 0o644))
+}
+
+// remembers is "remember PATH": notes names and bytes of all files below, for unchanged.
+func remembers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: remember PATH")
+	}
+	sum, err := digest(ts.MkAbs(args[0]))
+	ts.Check(err)
+	ts.Setenv("REMEMBERED_"+args[0], sum)
+}
+
+// remains is "[!] unchanged PATH": the files below are those that remember saw.
+func remains(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: unchanged PATH")
+	}
+	sum, err := digest(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if same := sum == ts.Getenv("REMEMBERED_"+args[0]); same == neg {
+		ts.Fatalf("unchanged %s: %v, want %v", args[0], same, !neg)
 	}
 }
 
-func TestReportWarnsOnceForEachReason(t *testing.T) {
-	var b bytes.Buffer
-	e := &env{log: newLog(&b, false)}
-	e.report([]config.Note{{Flag: "a", Why: "x"}, {Flag: "b", Why: "y"}, {Flag: "c", Why: "x"}, {Flag: "d", Why: "z", Held: true}})
-	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
-	if len(lines) != 2 {
-		t.Fatalf("%d lines, want 2:\n%s", len(lines), b.String())
-	}
-	var first struct{ Level, Flags, Why string }
-	if err := json.Unmarshal([]byte(lines[0]), &first); err != nil {
-		t.Fatal(err)
-	}
-	if first.Level != "WARN" || first.Flags != "--a --c" || first.Why != "x" {
-		t.Errorf("first line is %+v, want a warning about --a --c because of x", first)
-	}
+// digest returns a hash of the names and bytes of all files below path.
+func digest(path string) (string, error) {
+	h := sha256.New()
+	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		fmt.Fprintf(h, "%s %d\n%s", p, len(b), b)
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)), err
 }
