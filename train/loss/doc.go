@@ -9,5 +9,5 @@
 // Errors: none but Validate's; slices of unequal length are the caller's bug and panic.
 // Sources: the clipped ratio is equation 7 of arXiv:1707.06347, group advantages equation 3 of arXiv:2402.03300, the asymmetric
 // clip section 3.1 of arXiv:2503.14476, the KL estimators John Schulman's note on approximating KL; the importance cap of rollout
-// against trainer is described in docs/adr/0006-importance-cap.md.
+// against trainer is described in docs/adr/0008-importance-cap.md.
 package loss
