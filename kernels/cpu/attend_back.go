@@ -240,15 +240,51 @@ func (l *readers) apply(g *attentionGrad, lo, hi int) {
 	for i := lo * tileRows; i < min(hi*tileRows, len(l.end)); i += tileRows {
 		n := min(tileRows, len(l.end)-i)
 		var next, end [tileRows]int32
+		once := n == tileRows
 		for r := range n {
 			next[r], end[r] = l.first(i+r), l.end[i+r]
+			if twice(l.reads[next[r]:end[r]]) {
+				l.slow(g, i+r)
+				next[r], once = end[r], false
+			}
 		}
-		if n == tileRows {
+		if once {
 			l.together(g, i, &next, &end)
 		}
 		for r := range n {
 			l.alone(g, i+r, next[r], end[r])
 		}
+	}
+}
+
+// twice reports whether a query reads the row more than once.
+func twice(reads []read) bool {
+	for k := 1; k < len(reads); k++ {
+		if reads[k].query == reads[k-1].query {
+			return true
+		}
+	}
+	return false
+}
+
+// slow goes through the reads of a row that a query reads more than once: then the order is heads, and reads inside.
+func (l *readers) slow(g *attentionGrad, i int) {
+	reads := l.reads[l.first(i):l.end[i]]
+	row := part(l.grad, i*g.dim, g.dim)
+	for len(reads) > 0 {
+		n := 1
+		for n < len(reads) && reads[n].query == reads[0].query {
+			n++
+		}
+		for h := range g.heads {
+			at := (int(reads[0].query)*g.heads + h) * g.dim
+			for _, r := range reads[:n] {
+				c := g.coefs[int(r.coef)*g.stride()+2*h:][:2]
+				asm.AxpyRows(row, &g.q[at], &c[0], 1, g.dim)
+				asm.AxpyRows(row, &g.do[at], &c[1], 1, g.dim)
+			}
+		}
+		reads = reads[n:]
 	}
 }
 

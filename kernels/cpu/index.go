@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"furlong/kernels"
 	"furlong/kernels/cpu/asm"
@@ -64,7 +65,7 @@ func (x *index) choose(lo, hi int, s *scratch) {
 			continue
 		}
 		x.score(&m, t, rows)
-		best(to, rows, m.scores, m.ranks)
+		choose(to, rows, m.scores, m.ranks, true)
 	}
 }
 
@@ -95,13 +96,39 @@ func (x *index) score(m *indexMemory, t int, rows []int32) {
 	}
 }
 
-// best sets to to those of rows with the largest scores, in their order. On equal scores the earlier row wins, and NaN
-// loses against all. to is shorter than rows.
-func best(to, rows []int32, scores []float32, ranks []uint64) {
-	if len(to) == 0 {
-		return
+// mostMasked is how many rows are ranked all against all; more are sorted.
+const mostMasked = 256
+
+// choose sets to to those of rows with the largest scores, in their order. On equal scores the earlier row wins, and NaN
+// loses against all. to is shorter than rows; scores has room up to a whole vector.
+func choose(to, rows []int32, scores []float32, ranks []uint64, simd bool) {
+	switch {
+	case len(to) == 0:
+	case simd && len(rows) <= mostMasked:
+		chooseMasked(to, rows, scores)
+	default:
+		chooseSorted(to, rows, scores, ranks[:len(rows)])
 	}
-	ranks = ranks[:len(rows)]
+}
+
+func chooseMasked(to, rows []int32, scores []float32) {
+	var mask [mostMasked / 8]uint8
+	var keys [mostMasked]int32
+	n := (len(rows) + 7) &^ 7
+	for i := len(rows); i < n; i++ {
+		scores[i] = float32(math.NaN()) // behind all rows
+	}
+	asm.TopMask(&mask[0], &keys[0], part(scores, 0, n), n, len(to))
+	i := 0
+	for k, m := range mask[:n/8] {
+		for ; m != 0 && i < len(to); m &= m - 1 {
+			to[i] = rows[8*k+bits.TrailingZeros8(m)]
+			i++
+		}
+	}
+}
+
+func chooseSorted(to, rows []int32, scores []float32, ranks []uint64) {
 	for j := range ranks {
 		ranks[j] = rank(scores[j], j)
 	}
@@ -117,18 +144,18 @@ func best(to, rows []int32, scores []float32, ranks []uint64) {
 
 // rank orders rows: the smaller, the better. No two are equal.
 func rank(score float32, j int) uint64 {
-	bits := math.Float32bits(score)
+	b := math.Float32bits(score)
 	switch {
 	case score == 0: // of either sign
-		bits = 1 << 31
+		b = 1 << 31
 	case score != score:
-		bits = 0
-	case bits>>31 == 1:
-		bits = ^bits
+		b = 0
+	case b>>31 == 1:
+		b = ^b
 	default:
-		bits |= 1 << 31
+		b |= 1 << 31
 	}
-	return uint64(^bits)<<32 | uint64(j)
+	return uint64(^b)<<32 | uint64(j)
 }
 
 // nth returns the element of x that has k smaller ones, and reorders x.

@@ -34,7 +34,8 @@ type pool struct {
 const (
 	numSlots = 8         // callers that can have helpers at once; one more works alone
 	noChunk  = 1<<32 - 1 // a next chunk that no work has
-	restLook = 256       // a helper lets other goroutines run once in so many looks
+	restLook = 256       // who spins lets other goroutines run once in so many looks
+	patience = 2000      // looks of a caller at chunks that others run, before it sleeps: they may have lost the processor to it
 )
 
 // A slot holds the work of one caller. claim is a generation (high 32 bits) and the next chunk (low 32 bits): a
@@ -46,7 +47,10 @@ type slot struct {
 	done  atomic.Uint32
 	fail  atomic.Pointer[failure]
 	work  work
-	_     [64]byte // slots of two callers don't share a line
+
+	asleep atomic.Bool   // the caller sleeps until a chunk is done
+	ready  chan struct{} // what wakes it
+	_      [64]byte      // slots of two callers don't share a line
 }
 
 // A failure is a panic in a chunk.
@@ -59,6 +63,9 @@ type failure struct {
 func newPool(threads, spin int) *pool {
 	p := &pool{threads: threads, spin: spin, wake: make(chan struct{}, threads)}
 	p.scratch.New = func() any { return new(scratch) }
+	for i := range p.slots {
+		p.slots[i].ready = make(chan struct{}, 1)
+	}
 	for range threads - 1 {
 		p.helpers.Go(p.help)
 	}
@@ -155,6 +162,12 @@ func (sl *slot) do(i int, s *scratch) {
 			sl.fail.Store(&failure{v, debug.Stack()})
 		}
 		sl.done.Add(1)
+		if sl.asleep.Load() {
+			select {
+			case sl.ready <- struct{}{}:
+			default: // a token is there already, and the caller looks at done after it
+			}
+		}
 	}()
 	s.reset()
 	sl.work.chunk(i, s)
@@ -162,12 +175,20 @@ func (sl *slot) do(i int, s *scratch) {
 
 // wait returns when all n chunks are done.
 func (sl *slot) wait(n uint32) {
-	for i := 0; sl.done.Load() < n; i++ {
-		pause(4)
+	for i := 0; i < patience && sl.done.Load() < n; i++ {
+		pause(1)
 		if i%restLook == restLook-1 {
 			runtime.Gosched()
 		}
 	}
+	if sl.done.Load() == n {
+		return
+	}
+	sl.asleep.Store(true)
+	for sl.done.Load() < n {
+		<-sl.ready
+	}
+	sl.asleep.Store(false)
 }
 
 // call wakes up to n sleeping helpers.

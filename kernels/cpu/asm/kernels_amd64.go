@@ -320,3 +320,9 @@ func LogProbGrad(dx *float32, x *float32, n int, scale float32, lse float32, dlp
 //
 //go:noescape
 func Combine(y *float32, x *float32, rows *int32, k int, n int, dim int)
+
+// TopMask sets a bit for each of the keep largest of n scores; on equal scores the earlier wins, and NaN loses. n is a
+// multiple of eight, and keys is memory for n numbers.
+//
+//go:noescape
+func TopMask(mask *uint8, keys *int32, scores *float32, n int, keep int)

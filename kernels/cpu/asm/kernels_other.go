@@ -267,3 +267,6 @@ func LogProbGrad(dx *float32, x *float32, n int, scale float32, lse float32, dlp
 
 // Combine is for amd64.
 func Combine(y *float32, x *float32, rows *int32, k int, n int, dim int) { panic(missing) }
+
+// TopMask is for amd64.
+func TopMask(mask *uint8, keys *int32, scores *float32, n int, keep int) { panic(missing) }

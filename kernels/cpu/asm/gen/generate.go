@@ -38,6 +38,7 @@ func generate() (map[string][]byte, error) {
 	g.rope()
 	g.pool()
 	g.head()
+	g.topMask()
 
 	f, err := g.Result()
 	if err != nil {

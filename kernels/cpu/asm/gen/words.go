@@ -96,6 +96,7 @@ func (g *gen) pick(mask vec, a operand.Op, b vec) vec {
 
 // Predicates of compare. The second group holds for NaN too.
 const (
+	isUnordered  = 3
 	isLess       = 17
 	isGreater    = 30
 	isEqual      = 0

@@ -1,0 +1,96 @@
+package cpu
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// tally counts how often each chunk ran.
+type tally []atomic.Int32
+
+func (c tally) chunk(i int, _ *scratch) { c[i].Add(1) }
+
+func (c tally) check(t *testing.T, name string) {
+	t.Helper()
+	for i := range c {
+		if n := c[i].Load(); n != 1 {
+			t.Errorf("%s: chunk %d ran %d times, want 1", name, i, n)
+		}
+	}
+}
+
+// TestPoolRunsEachChunkOnce has more callers than slots, and helpers that sleep or spin.
+func TestPoolRunsEachChunkOnce(t *testing.T) {
+	for _, tt := range []struct{ threads, spin, callers int }{{1, 1, 3}, {2, 1, 1}, {2, 100, 3}, {4, 1, numSlots + 4}} {
+		name := fmt.Sprintf("%d threads, %d looks, %d callers", tt.threads, tt.spin, tt.callers)
+		p := newPool(tt.threads, tt.spin)
+		var callers sync.WaitGroup
+		for c := range tt.callers {
+			callers.Go(func() {
+				for round := range 300 {
+					work := make(tally, (round*7+c)%23)
+					p.run(len(work), work)
+					work.check(t, name)
+				}
+			})
+		}
+		callers.Wait()
+		p.close()
+	}
+}
+
+// A trap is work whose chunk at panics.
+type trap struct {
+	tally
+	at int
+}
+
+func (w trap) chunk(i int, s *scratch) {
+	if i == w.at {
+		panic("chunk gone wrong")
+	}
+	w.tally.chunk(i, s)
+}
+
+// TestPoolPanics wants the panic of a chunk, wherever it ran, in the caller, and the pool fit for more.
+func TestPoolPanics(t *testing.T) {
+	p := newPool(3, 1)
+	defer p.close()
+	for round := range 50 {
+		w := trap{make(tally, 9), round % 9}
+		func() {
+			defer func() {
+				if v := fmt.Sprint(recover()); !strings.HasPrefix(v, "chunk gone wrong") {
+					t.Errorf("round %d: recovered %q, want the panic of the chunk", round, v)
+				}
+			}()
+			p.run(9, w)
+		}()
+		after := make(tally, 9)
+		p.run(9, after)
+		after.check(t, "after a panic")
+	}
+}
+
+func TestNames(t *testing.T) {
+	b := New(2)
+	defer b.Close()
+	if b.Name() != "cpu" {
+		t.Errorf("Name() = %q, want cpu", b.Name())
+	}
+	for simd, want := range map[bool]string{true: "avx2", false: "go"} {
+		b := open(Options{Threads: 1}, simd)
+		if b.Unit() != want {
+			t.Errorf("Unit() = %q, want %q", b.Unit(), want)
+		}
+		b.Close()
+	}
+	d := New(0)
+	defer d.Close()
+	if d.pool.threads < 1 {
+		t.Error("New(0) has no thread")
+	}
+}
