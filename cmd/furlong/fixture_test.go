@@ -82,7 +82,7 @@ var trained = sync.OnceValues(func() (map[string][]byte, error) {
 	dir := filepath.Join(parent, "model")
 	c := exec.Command("furlong", "sft", "--recipe", "none", "--model-config", "testdata/tiny/config.json", "--save-hf", dir,
 		"--prompt-data", "testdata/tiny/imitate.jsonl", "--input-key", "question",
-		"--num-steps", "60", "--global-batch-size", "14", "--lr", "2e-2", "--backend", "ref", "--quiet")
+		"--num-steps", "60", "--global-batch-size", "20", "--lr", "2e-2", "--backend", "ref", "--quiet")
 	if out, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}

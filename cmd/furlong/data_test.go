@@ -1,0 +1,79 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	rundir "furlong/metrics/run"
+	"furlong/metrics/samples"
+	"furlong/reward"
+	"furlong/rl"
+)
+
+// A file of prompts goes all the way: it is read, drawn for, judged, trained on and evaluated. What is reported as reward is what the grader says of
+// the responses that were written down.
+func TestDataFiles(t *testing.T) {
+	model := tiny(t)
+	for _, tt := range []struct {
+		name, file, input, label, grader string
+	}{
+		{"gsm8k as math", "gsm8k-form.jsonl", "question", "answer", "math"},
+		{"gsm8k", "gsm8k-form.jsonl", "question", "answer", "gsm8k"},
+		{"dapo", "dapo-form.jsonl", "prompt", "label", "dapo"},
+		{"dapo as math", "dapo-form.jsonl", "prompt", "label", "math"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join("testdata", "tiny", tt.file)
+			run := trainTiny(t, model, "--prompt-data", file, "--input-key", tt.input, "--label-key", tt.label, "--rm-type", tt.grader,
+				"--eval-prompt-data", "held-out", file, "--num-rollout", "3", "--rollout-batch-size", "3", "--context-length", "160", "--lr", "1e-4")
+			for cycle, row := range cycles(t, run.dir) {
+				got := judged(t, run.dir, samples.Name(uint32(cycle), ""), tt.grader)
+				if want := row.Values["rollout/raw_reward"]; math.Abs(got-want) > 1e-12 || row.Values["reward/invalid"] != 0 {
+					t.Errorf("cycle %d: reward is reported as %v with %v invalid, want %v and none", cycle, want, row.Values["reward/invalid"], got)
+				}
+			}
+			after := run.closing(t).Eval
+			if got, want := after.After["pass@1"], judged(t, run.dir, samples.Name(3, "held-out"), tt.grader); math.Abs(got-want) > 1e-12 || after.Name != "held-out" {
+				t.Errorf("%s: pass@1 is reported as %v, want %v", after.Name, got, want)
+			}
+		})
+	}
+}
+
+// judged returns the mean reward of the samples of a body, judged again.
+func judged(t *testing.T, dir, name, grader string) float64 {
+	t.Helper()
+	r, err := reward.New(grader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := samples.OpenBody(filepath.Join(dir, rundir.SamplesDir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	sum, right := 0.0, 0
+	for i := range b.Rows {
+		s, err := b.Sample(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := &rl.Sample{Prompt: s.Prompt, Response: s.Response, Text: s.Text, Stop: s.Stop}
+		if err := r.Reward(t.Context(), again); err != nil {
+			t.Fatal(err)
+		}
+		if again.Reward != s.Reward || again.Verdict != s.Verdict {
+			t.Errorf("%s: sample %d is %v with %v, judged again %v with %v", name, i, s.Verdict, s.Reward, again.Verdict, again.Reward)
+		}
+		sum += again.Reward
+		if again.Verdict == rl.Right {
+			right++
+		}
+	}
+	if right == 0 || right == len(b.Rows) {
+		t.Errorf("%s: %d of %d are right: this shows nothing", name, right, len(b.Rows))
+	}
+	return sum / float64(len(b.Rows))
+}
