@@ -15,6 +15,7 @@ import (
 // quick is everything, as small as it gets.
 func quick() Config {
 	c := Default()
+	c.Model = "testdata/small.json"
 	c.Work = []string{Generate, Score, Train, Growth, Memory}
 	c.Runs, c.Prompt, c.New, c.Cycles = 5, 3, 3, 3
 	c.Batches, c.Score, c.Train, c.Contexts = []int{2}, []Shape{{1, 6}}, []Shape{{2, 4}}, []int{5, 10}

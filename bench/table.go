@@ -57,7 +57,7 @@ func (r *Report) works() table {
 	for _, x := range r.Results {
 		row := []string{
 			x.Work, x.Shape, count(x.Rate.Median), count(x.Rate.Min), count(x.Rate.Max), fmt.Sprintf("%.2f", x.StepMS),
-			count(x.FloorRun), percent(x.Share), bytes(x.Peak),
+			count(x.FloorRun), percent(x.Share), mebibytes(x.Peak),
 		}
 		if targets {
 			row = append(row, orNone(x.Target), orNone(x.Peer))
@@ -74,7 +74,7 @@ func (r *Report) growth() table {
 		return t
 	}
 	for _, p := range r.Growth.Points {
-		t.rows = append(t.rows, []string{fmt.Sprint(p.Context), micro(p.PromptUS), micro(p.DecodeUS), micro(p.TrainUS), bytes(p.Peak)})
+		t.rows = append(t.rows, []string{fmt.Sprint(p.Context), micro(p.PromptUS), micro(p.DecodeUS), micro(p.TrainUS), mebibytes(p.Peak)})
 	}
 	t.note = fmt.Sprintf("whole time grows with the length to the power of %.2f (prompt), %.2f (decode), %.2f (train)",
 		r.Growth.PromptPower, r.Growth.DecodePower, r.Growth.TrainPower)
@@ -84,7 +84,7 @@ func (r *Report) growth() table {
 func (r *Report) memory() table {
 	t := table{name: "memory", head: []string{"cycle", "held after it", "peak in it"}}
 	for _, h := range r.Memory {
-		t.rows = append(t.rows, []string{fmt.Sprint(h.Cycle), bytes(h.Resident), bytes(h.Peak)})
+		t.rows = append(t.rows, []string{fmt.Sprint(h.Cycle), mebibytes(h.Resident), mebibytes(h.Peak)})
 	}
 	if n := len(r.Memory); n > 1 {
 		grown := float64(r.Memory[n-1].Resident-r.Memory[1].Resident) / (1 << 20)
@@ -107,7 +107,7 @@ func (m Machine) String() string {
 
 // String says it in a line.
 func (m ModelInfo) String() string {
-	return fmt.Sprintf("model %s, %s, %s parameters, %s on a token, %s", m.Name, m.Format, count(float64(m.Parameters)), count(float64(m.Active)), bytes(int64(m.Bytes)))
+	return fmt.Sprintf("model %s, %s, %s parameters, %s on a token, %s", m.Name, m.Format, count(float64(m.Parameters)), count(float64(m.Active)), mebibytes(int64(m.Bytes)))
 }
 
 // String says it in a line.
@@ -149,4 +149,4 @@ func percent(v float64) string { return fmt.Sprintf("%.1f %%", 100*v) }
 
 func micro(v float64) string { return fmt.Sprintf("%.1f", v) }
 
-func bytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
+func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
