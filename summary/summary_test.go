@@ -2,7 +2,9 @@ package summary
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -112,4 +114,16 @@ func TestEmptyRun(t *testing.T) {
 	if s := Of(nil); s.Cycles != 0 || s.Reward != nil || s.Gap != nil {
 		t.Errorf("no rows give %+v", s)
 	}
+}
+
+func ExampleSummary_Print() {
+	s := Summary{Cycles: 300, Seconds: 1250, Reward: &Reward{0.31, 0.78, 0.002}, Gap: &Gap{MeanAbs: 0.0123, MaxAbs: 1.5}, Skipped: 1, Invalid: 2}
+	if err := s.Print(os.Stdout); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// cycles                          300 in 1250 s
+	// training reward                 0.310 first third, 0.780 last third, slope +0.00200 a cycle
+	// gap of trainer and rollout      0.0123 nats mean, 1.5 largest
+	// skipped steps, invalid samples  1, 2
 }
