@@ -88,8 +88,13 @@ func Of(rows []metrics.Row) Summary {
 
 // phases are the parts of the trainer's clock.
 var phases = []struct{ name, series string }{
-	{"rollout", "perf/rollout_wait_time"}, {"reward", "perf/reward_wait_time"}, {"train", "perf/train_time"},
-	{"update", "perf/update_weights_time"}, {"eval", "perf/eval_time"}, {"save", "perf/save_model_time"}, {"other", "perf/other_time"},
+	{"rollout", "perf/rollout_wait_time"},
+	{"reward", "perf/reward_wait_time"},
+	{"train", "perf/train_time"},
+	{"update", "perf/update_weights_time"},
+	{"eval", "perf/eval_time"},
+	{"save", "perf/save_model_time"},
+	{"other", "perf/other_time"},
 }
 
 // trend returns the means of the first and last third, and the slope of the least-squares line.

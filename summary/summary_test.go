@@ -49,8 +49,10 @@ func TestRepeatedCycles(t *testing.T) {
 
 func TestPrint(t *testing.T) {
 	s := Of(rows(0.5))
-	s.Eval = &Eval{Before: map[string]float64{"pass@1": 0.3}, After: map[string]float64{"pass@1": 0.6, "truncated_ratio": 0.01},
-		Diff: map[string]any{"pass@1": 0.3, "pass@1_ci95": [2]float64{0.2, 0.4}}}
+	s.Eval = &Eval{
+		Before: map[string]float64{"pass@1": 0.3}, After: map[string]float64{"pass@1": 0.6, "truncated_ratio": 0.01},
+		Diff: map[string]any{"pass@1": 0.3, "pass@1_ci95": [2]float64{0.2, 0.4}},
+	}
 	var b strings.Builder
 	if err := s.Print(&b); err != nil {
 		t.Fatal(err)

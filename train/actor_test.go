@@ -19,8 +19,10 @@ import (
 var small = dsv4.Config{
 	Vocab: 24, Hidden: 24, Heads: 2, HeadDim: 16, RopeDim: 8, QRank: 12, OGroups: 2, ORank: 8, Window: 4,
 	Layers: []dsv4.Layer{
-		{Attention: dsv4.W, Router: dsv4.Hash}, {Attention: dsv4.C4, Router: dsv4.Hash},
-		{Attention: dsv4.C128, Router: dsv4.Learned}, {Attention: dsv4.C4, Router: dsv4.Learned},
+		{Attention: dsv4.W, Router: dsv4.Hash},
+		{Attention: dsv4.C4, Router: dsv4.Hash},
+		{Attention: dsv4.C128, Router: dsv4.Learned},
+		{Attention: dsv4.C4, Router: dsv4.Learned},
 	},
 	RateC4: 4, RateC128: 8, IndexHeads: 2, IndexDim: 16, IndexTopK: 2,
 	Experts: 4, TopK: 2, ExpertDim: 12, RoutedFactor: 1.5, Limit: 10, LimitShared: 10,

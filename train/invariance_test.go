@@ -34,8 +34,15 @@ func TestCutsDoNotMatter(t *testing.T) {
 		}{
 			{ref.New[float32](), 1, 100_000, false},
 			{ref.New[float32](), 1, 50, true},
-			{one, 1, 1, false}, {one, 1, 50, true}, {one, 1, 100_000, false},
-			{two, 2, 1, true}, {two, 2, 1, false}, {two, 2, 50, false}, {two, 2, 50, true}, {two, 2, 100_000, false}, {two, 2, 100_000, true},
+			{one, 1, 1, false},
+			{one, 1, 50, true},
+			{one, 1, 100_000, false},
+			{two, 2, 1, true},
+			{two, 2, 1, false},
+			{two, 2, 50, false},
+			{two, 2, 50, true},
+			{two, 2, 100_000, false},
+			{two, 2, 100_000, true},
 		} {
 			if testing.Short() && v.threads < 2 {
 				continue
@@ -125,7 +132,8 @@ func TestLogProbsAreOne(t *testing.T) {
 			lp, ent := alone(m, ref.New[float32](), s)
 			for j := range s.Response {
 				for _, got := range [][2]float32{
-					{s.TrainLogProbs[j], s.Entropy[j]}, {scored.Samples[i].TrainLogProbs[j], scored.Samples[i].Entropy[j]},
+					{s.TrainLogProbs[j], s.Entropy[j]},
+					{scored.Samples[i].TrainLogProbs[j], scored.Samples[i].Entropy[j]},
 					{cut.Samples[i].TrainLogProbs[j], cut.Samples[i].Entropy[j]},
 				} {
 					if got != [2]float32{lp[j], ent[j]} {

@@ -204,8 +204,10 @@ func TestEitherStopsTheStep(t *testing.T) {
 		grad float64
 		sums loss.Sums
 	}{
-		{"infinite gradient", math.Inf(1), loss.Sums{}}, {"gradient is NaN", math.NaN(), loss.Sums{}},
-		{"loss is NaN", 1, loss.Sums{Loss: math.NaN()}}, {"infinite loss", 1, loss.Sums{Loss: math.Inf(-1)}},
+		{"infinite gradient", math.Inf(1), loss.Sums{}},
+		{"gradient is NaN", math.NaN(), loss.Sums{}},
+		{"loss is NaN", 1, loss.Sums{Loss: math.NaN()}},
+		{"infinite loss", 1, loss.Sums{Loss: math.Inf(-1)}},
 	} {
 		e := cpuEngine(t, settings(), dtype.BF16)
 		before := state(e)

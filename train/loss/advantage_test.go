@@ -131,9 +131,14 @@ func TestSplitsDoNotMatter(t *testing.T) {
 			name       string
 			got, whole float64
 		}{
-			{"loss", a.Loss + b.Loss, whole.Loss}, {"policy loss", a.PG + b.PG, whole.PG}, {"KL", a.KL + b.KL, whole.KL},
-			{"ratio", a.OIS + b.OIS, whole.OIS}, {"weight", a.Weight + b.Weight, whole.Weight}, {"effective size", a.ESS + b.ESS, whole.ESS},
-			{"tokens", float64(a.Tokens + b.Tokens), float64(whole.Tokens)}, {"samples", float64(a.Samples + b.Samples), 3},
+			{"loss", a.Loss + b.Loss, whole.Loss},
+			{"policy loss", a.PG + b.PG, whole.PG},
+			{"KL", a.KL + b.KL, whole.KL},
+			{"ratio", a.OIS + b.OIS, whole.OIS},
+			{"weight", a.Weight + b.Weight, whole.Weight},
+			{"effective size", a.ESS + b.ESS, whole.ESS},
+			{"tokens", float64(a.Tokens + b.Tokens), float64(whole.Tokens)},
+			{"samples", float64(a.Samples + b.Samples), 3},
 		} {
 			if math.Abs(f.got-f.whole) > 1e-14 {
 				t.Errorf("%s: %s is %v in two parts, %v whole", agg, f.name, f.got, f.whole)
