@@ -143,6 +143,9 @@ func (l *Loop) adopt(s state) {
 	l.trained, l.saved, l.told, l.pushes, l.skipped = s.Cycle, s.Cycle, s.Cycle, s.Pushes, s.Skipped
 	l.flying = map[int]*batch{}
 	for _, p := range s.Pending {
+		for _, x := range p.Samples {
+			x.Text = l.Decode(x.Response) // JSON does not hold text that is no UTF-8
+		}
 		b := &batch{cycle: p.Cycle, samples: p.Samples, version: p.Version, done: make(chan struct{})}
 		close(b.done)
 		l.flying[b.cycle] = b

@@ -129,7 +129,7 @@ func newLoop(dir, kind string, epoch int, d *diary) (*Loop, *sum) {
 	start := time.Unix(0, 0)
 	return &Loop{
 		Config: c, Rollout: rltest.NewFake(s.answers), Train: s, Prompts: &counting{}, Watch: d, Dir: dir, Epoch: epoch,
-		Decode: func(ids []int32) string { return fmt.Sprint(ids) },
+		Decode: func(ids []int32) string { return "\xff" + fmt.Sprint(ids) },
 		Clock:  func() time.Time { return start },
 		Grade: func(_ context.Context, all []*rl.Sample) error {
 			for _, x := range all {
@@ -190,6 +190,11 @@ func checkCycles(t *testing.T, got, want []Report) {
 	for _, r := range got {
 		w := want[r.Cycle-1]
 		told[r.Cycle] = true
+		for i, x := range r.Samples {
+			if x.Text != w.Samples[i].Text {
+				t.Errorf("cycle %d: text of sample %d is %q, want %q", r.Cycle, i, x.Text, w.Samples[i].Text)
+			}
+		}
 		for k, v := range r.Stats {
 			if !strings.HasPrefix(k, "perf/") && w.Stats[k] != v {
 				t.Errorf("cycle %d: %s is %v, want %v", r.Cycle, k, v, w.Stats[k])
