@@ -151,8 +151,7 @@ func (l *loader) line(line []byte) error {
 		return nil
 	}
 	r, err := l.parse(line)
-	var m malformed
-	if errors.As(err, &m) {
+	if _, ok := errors.AsType[malformed](err); ok {
 		rep.Malformed++
 		rep.note(l.lines.number, "left out: %v", err)
 		l.first = cmp.Or(l.first, fmt.Errorf("line %d: %w", l.lines.number, err))

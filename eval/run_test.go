@@ -242,7 +242,7 @@ func TestRunRefuses(t *testing.T) {
 	cancel()
 	for _, tt := range []struct {
 		name    string
-		ctx     context.Context
+		ctx     context.Context //nolint:containedctx // a row of the table is its context
 		engine  *rltest.Fake
 		prompts []*rl.Prompt
 		n       int

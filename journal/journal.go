@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -106,6 +105,6 @@ func (j *Journal) Evaluated(e run.Evaluation, step int, values map[string]float6
 			args = append(args, strings.ReplaceAll(k, "@", "_at_"), v)
 		}
 	}
-	j.Log.Log(context.Background(), slog.LevelInfo, "evaluation", args...)
+	j.Log.Info("evaluation", args...)
 	return nil
 }

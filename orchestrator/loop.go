@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -238,9 +239,7 @@ func (l *Loop) train(ctx context.Context, c int) error {
 	if err != nil {
 		return err
 	}
-	for k, v := range stats {
-		l.report.Stats[k] = v
-	}
+	maps.Copy(l.report.Stats, stats)
 	l.report.Step = int(stats["train/step"])
 	l.trained = c
 	delete(l.flying, c)

@@ -250,7 +250,7 @@ func TestPollResumesAtTheLineThatFailed(t *testing.T) {
 			return stop
 		}
 		return nil
-	}); err != stop {
+	}); !errors.Is(err, stop) {
 		t.Fatalf("Poll = %v, want %v", err, stop)
 	}
 	if got, _ := poll(t, f); !slices.Equal(got, []string{"4:two"}) {

@@ -179,8 +179,8 @@ func TestBodyRoundTrip(t *testing.T) {
 	}
 	// A field that is new in package rl must be stored, or named here.
 	for _, v := range []any{rl.Sample{}, rl.Prompt{}, Sample{}} {
-		for i := range reflect.TypeOf(v).NumField() {
-			name := reflect.TypeOf(v).String() + "." + reflect.TypeOf(v).Field(i).Name
+		for f := range reflect.TypeOf(v).Fields() {
+			name := reflect.TypeOf(v).String() + "." + f.Name
 			if !seen[name] && name != "rl.Sample.Prompt" && name != "samples.Sample.Sample" {
 				t.Errorf("no sample of the test fills %s", name)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,7 +92,7 @@ func Example() {
 	// An engine that answers every prompt with its own tokens and a stop.
 	const stop = 257
 	echo := Answers(func(r rl.Request) []int32 {
-		return append(r.Prompt.Tokens[:len(r.Prompt.Tokens):len(r.Prompt.Tokens)], stop)
+		return append(slices.Clip(r.Prompt.Tokens), stop)
 	})
 	engine := Serving(rl.NewVersion(0, 1), echo)
 
