@@ -180,7 +180,7 @@ func attentionKernels(g benchInputs, rows int, decode bool) []benched {
 	for i := range scale {
 		scale[i] = 1
 	}
-	return []benched{
+	list := []benched{
 		{"Angles", 0, func(b *Backend) { b.Angles(cos, sin, pos, freq) }},
 		{"RoPE", 0, func(b *Backend) { b.RoPE(o, q, cos, sin, d, false) }},
 		{"RoPEBackward", 0, func(b *Backend) { b.RoPEBackward(dq, do, cos, sin, d, false) }},
@@ -189,13 +189,17 @@ func attentionKernels(g benchInputs, rows int, decode bool) []benched {
 			b.AttendBackward(dq, dsink, []*tensor.Tensor{dpool, dfar}, do, o, lse, q, sink, benchHeads, near, some)
 		}},
 		{"IndexTopK", 0, func(b *Backend) { b.IndexTopK(iq, iw, benchHeads, keys, 16) }},
-		{"PoolOverlap", 0, func(b *Backend) { b.Pool(pooled, bias, true, prev, own) }},
-		{"PoolOverlapBackward", 0, func(b *Backend) { b.PoolBackward(draw, dbias, pooled, bias, true, prev, own) }},
-		{"PoolPlain", 0, func(b *Backend) { b.Pool(widePooled, wideBias, false, kernels.View{}, long) }},
-		{"PoolPlainBackward", 0, func(b *Backend) { b.PoolBackward(dwide, dwideBias, widePooled, wideBias, false, kernels.View{}, long) }},
 		{"LogProb", 0, func(b *Backend) { b.LogProb(lp, ent, lse1, logits, next, scale) }},
 		{"LogProbBackward", 0, func(b *Backend) { b.LogProbBackward(dlogits, lp, ent, ent, lse1, logits, next, scale) }},
 	}
+	if rows < 32 {
+		return list // no window is full
+	}
+	return append(list,
+		benched{"PoolOverlap", 0, func(b *Backend) { b.Pool(pooled, bias, true, prev, own) }},
+		benched{"PoolOverlapBackward", 0, func(b *Backend) { b.PoolBackward(draw, dbias, pooled, bias, true, prev, own) }},
+		benched{"PoolPlain", 0, func(b *Backend) { b.Pool(widePooled, wideBias, false, kernels.View{}, long) }},
+		benched{"PoolPlainBackward", 0, func(b *Backend) { b.PoolBackward(dwide, dwideBias, widePooled, wideBias, false, kernels.View{}, long) }})
 }
 
 // processor returns the time that this process has spent on processors.

@@ -102,13 +102,14 @@ func (r *run) sweep() {
 		for n > 1 && p+n > r.p1 || n > 1 && !r.inside(p, n) {
 			n /= 2
 		}
+		m := r.stacks(p, n)
 		r.takeB(p, n)
 		if r.inside(p, n) {
-			r.tiles(r.c[r.m0*r.cs+panel*p-r.b.shift:], r.cs, n)
+			r.tiles(r.c[r.m0*r.cs+panel*p-r.b.shift:], r.cs, n, m)
 		} else {
 			r.partly(p)
 		}
-		p += n
+		p += n * m
 	}
 }
 
@@ -117,12 +118,28 @@ func (r *run) inside(p, n int) bool {
 	return panel*p >= r.b.shift && panel*(p+n)-r.b.shift <= r.n
 }
 
+// mostWork is the multiply-adds of one call of assembly: about 40 microseconds.
+const mostWork = 1 << 21
+
+// stacks returns how many times n panels from p on one call can take: what is not stored in panels comes piece by
+// piece.
+func (r *run) stacks(p, n int) int {
+	if r.b.packed == nil && (r.b.half == nil || r.rows > tallest) || !r.inside(p, n) {
+		return 1
+	}
+	m := 1
+	for p+(m+1)*n <= r.p1 && r.inside(p, (m+1)*n) && (m+1)*n*panel*r.rows*r.kc <= mostWork {
+		m++
+	}
+	return m
+}
+
 // takeB points the tile at the piece of n panels from p on, unpacked if it is not stored so.
 func (r *run) takeB(p, n int) {
 	b := &r.b
 	at := (p*r.k + r.k0) * panel
 	r.t.half = nil
-	r.t.bk, r.t.bp = panel, panel*r.k
+	r.t.bk, r.t.bp, r.t.bm = panel, panel*r.k, n*panel*r.k
 	r.t.ahead = r.ahead(n)
 	switch {
 	case b.packed != nil:
@@ -183,11 +200,11 @@ func (r *run) eachTile(f func(row, height, n int)) {
 	}
 }
 
-// tiles multiplies the piece's rows with the panels at hand into dst.
-func (r *run) tiles(dst []float32, cs, panels int) {
+// tiles multiplies the piece's rows with m times the panels at hand into dst.
+func (r *run) tiles(dst []float32, cs, panels, m int) {
 	r.eachTile(func(row, height, n int) {
 		t := &r.t
-		t.rows, t.n, t.panels = height, n, panels
+		t.rows, t.n, t.panels, t.m = height, n, panels, m
 		t.c, t.cs = dst[row*cs:], cs
 		r.tileA(row, height)
 		t.multiply(r.simd)
@@ -201,7 +218,7 @@ func (r *run) partly(p int) {
 	for i := range r.rows {
 		copy(r.edge[i*panel+lo:i*panel+hi], r.edgeC(i, p, lo))
 	}
-	r.tiles(r.edge, panel, 1)
+	r.tiles(r.edge, panel, 1, 1)
 	for i := range r.rows {
 		copy(r.edgeC(i, p, lo)[:hi-lo], r.edge[i*panel+lo:])
 	}

@@ -3,9 +3,10 @@
 // Functions check nothing: package cpu checks slices and passes the address of the first element. One call
 // stays under 50 microseconds, since assembly cannot be interrupted and the garbage collector would wait for it.
 //
-// Shapes: the products Gemm RxC compute n tiles of R rows by C columns, one below the other: c is row after row cs bytes
-// apart, a[r, k] at r*as + k*ak, b[k] at k*bk with panels of sixteen columns bp apart. Bit 0 of mode starts the
-// chains from c, bit 1 adds what c held at the end. H stands for panels of bfloat16.
+// Shapes: the products Gemm RxC compute n tiles of R rows by C columns, one below the other, and m such stacks side by side: c is
+// row after row cs bytes apart; a[r, k] is at r*as + k*ak, and a tile's at bytes behind the one before; b[k] is at k*bk with
+// panels of sixteen columns bp apart, and a stack's bm behind the one before. Bit 0 of mode starts the chains
+// from c, bit 1 adds what c held at the end. H stands for panels of bfloat16.
 // Units: strides are bytes, counts are elements.
 // Errors: none.
 // Sources: ours.

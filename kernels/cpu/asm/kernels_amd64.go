@@ -9,105 +9,105 @@ package asm
 //go:noescape
 func Pause(n int)
 
-// Gemm6x16 multiplies n tiles of 6 rows by 1 panels; see Args.
+// Gemm6x16 multiplies n tiles of 6 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm6x16H multiplies n tiles of 6 rows by 1 panels; see Args.
+// Gemm6x16H multiplies n tiles of 6 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm5x16 multiplies n tiles of 5 rows by 1 panels; see Args.
+// Gemm5x16 multiplies n tiles of 5 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm5x16H multiplies n tiles of 5 rows by 1 panels; see Args.
+// Gemm5x16H multiplies n tiles of 5 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm4x16 multiplies n tiles of 4 rows by 1 panels; see Args.
+// Gemm4x16 multiplies n tiles of 4 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm4x16H multiplies n tiles of 4 rows by 1 panels; see Args.
+// Gemm4x16H multiplies n tiles of 4 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm3x16 multiplies n tiles of 3 rows by 1 panels; see Args.
+// Gemm3x16 multiplies n tiles of 3 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm3x16H multiplies n tiles of 3 rows by 1 panels; see Args.
+// Gemm3x16H multiplies n tiles of 3 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm2x16 multiplies n tiles of 2 rows by 1 panels; see Args.
+// Gemm2x16 multiplies n tiles of 2 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm2x16H multiplies n tiles of 2 rows by 1 panels; see Args.
+// Gemm2x16H multiplies n tiles of 2 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm1x16 multiplies n tiles of 1 rows by 1 panels; see Args.
+// Gemm1x16 multiplies n tiles of 1 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm1x16H multiplies n tiles of 1 rows by 1 panels; see Args.
+// Gemm1x16H multiplies n tiles of 1 rows by m times 1 panels.
 //
 //go:noescape
-func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm3x32 multiplies n tiles of 3 rows by 2 panels; see Args.
+// Gemm3x32 multiplies n tiles of 3 rows by m times 2 panels.
 //
 //go:noescape
-func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm3x32H multiplies n tiles of 3 rows by 2 panels; see Args.
+// Gemm3x32H multiplies n tiles of 3 rows by m times 2 panels.
 //
 //go:noescape
-func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm2x32 multiplies n tiles of 2 rows by 2 panels; see Args.
+// Gemm2x32 multiplies n tiles of 2 rows by m times 2 panels.
 //
 //go:noescape
-func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm2x32H multiplies n tiles of 2 rows by 2 panels; see Args.
+// Gemm2x32H multiplies n tiles of 2 rows by m times 2 panels.
 //
 //go:noescape
-func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm1x32 multiplies n tiles of 1 rows by 2 panels; see Args.
+// Gemm1x32 multiplies n tiles of 1 rows by m times 2 panels.
 //
 //go:noescape
-func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm1x32H multiplies n tiles of 1 rows by 2 panels; see Args.
+// Gemm1x32H multiplies n tiles of 1 rows by m times 2 panels.
 //
 //go:noescape
-func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm1x64 multiplies n tiles of 1 rows by 4 panels; see Args.
+// Gemm1x64 multiplies n tiles of 1 rows by m times 4 panels.
 //
 //go:noescape
-func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
-// Gemm1x64H multiplies n tiles of 1 rows by 4 panels; see Args.
+// Gemm1x64H multiplies n tiles of 1 rows by m times 4 panels.
 //
 //go:noescape
-func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 
 // PackRows copies 16 elements of n rows, ld apart, to dst [n, 16].
 //

@@ -14,25 +14,27 @@ pause1:
 	JNZ  pause1
 	RET
 
-// func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm6x16(SB), NOSPLIT, $0-104
-	MOVQ c+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
+TEXT ·Gemm6x16(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
 	LEAQ (BX)(BX*2), R9
 	LEAQ (BX)(BX*4), R10
-	MOVQ ahead+88(FP), R11
+	MOVQ ahead+104(FP), R11
+
+strip2:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R12
 
-tile2:
-	MOVQ    mode+96(FP), R13
+tile3:
+	MOVQ    mode+112(FP), R13
 	BTQ     $0x00, R13
-	JCC     zero7
+	JCC     zero8
 	LEAQ    (R8)(R8*2), R13
 	LEAQ    (R8)(R8*4), R14
 	VMOVUPS (AX), Y0
@@ -47,9 +49,9 @@ tile2:
 	VMOVUPS 32(AX)(R8*4), Y9
 	VMOVUPS (AX)(R14*1), Y10
 	VMOVUPS 32(AX)(R14*1), Y11
-	JMP     start8
+	JMP     start9
 
-zero7:
+zero8:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -63,7 +65,7 @@ zero7:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start8:
+start9:
 	MOVQ       AX, R13
 	ADDQ       R8, R13
 	ADDQ       R8, R13
@@ -84,7 +86,7 @@ start8:
 	PREFETCHT0 (R13)
 	ADDQ       R8, R13
 	MOVQ       CX, R13
-	ADDQ       at+56(FP), R13
+	ADDQ       at+64(FP), R13
 	PREFETCHT0 (R13)
 	PREFETCHT0 64(R13)
 	ADDQ       BX, R13
@@ -107,9 +109,9 @@ start8:
 	MOVQ       CX, R13
 	MOVQ       DX, R14
 	SUBQ       $0x04, R15
-	JLT        test5
+	JLT        test6
 
-k3:
+k4:
 	PREFETCHT1   (R14)(R11*1)
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
@@ -203,13 +205,13 @@ k3:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	SUBQ         $0x04, R15
-	JGE          k3
+	JGE          k4
 
-test5:
+test6:
 	ADDQ $0x04, R15
-	JZ   done6
+	JZ   done7
 
-one4:
+one5:
 	PREFETCHT1   (R14)(R11*1)
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
@@ -234,14 +236,14 @@ one4:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	DECQ         R15
-	JNZ          one4
+	JNZ          one5
 
-done6:
+done7:
 	LEAQ   (R8)(R8*2), R13
 	LEAQ   (R8)(R8*4), R14
-	MOVQ   mode+96(FP), R15
+	MOVQ   mode+112(FP), R15
 	BTQ    $0x01, R15
-	JCC    store9
+	JCC    store10
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -255,7 +257,7 @@ done6:
 	VADDPS (AX)(R14*1), Y10, Y10
 	VADDPS 32(AX)(R14*1), Y11, Y11
 
-store9:
+store10:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -268,7 +270,7 @@ store9:
 	VMOVUPS Y9, 32(AX)(R8*4)
 	VMOVUPS Y10, (AX)(R14*1)
 	VMOVUPS Y11, 32(AX)(R14*1)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
@@ -276,31 +278,38 @@ store9:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R12
-	JNZ     tile2
+	JNZ     tile3
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip2
 	VZEROUPPER
 	RET
 
-// func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm6x16H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
+TEXT ·Gemm6x16H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
 	LEAQ     (BX)(BX*2), R9
 	LEAQ     (BX)(BX*4), R10
-	MOVQ     ahead+88(FP), R11
+	MOVQ     ahead+104(FP), R11
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLD   $0x10, Y15, Y15
-	MOVQ     n+32(FP), R12
 
-tile10:
-	MOVQ    mode+96(FP), R13
+strip11:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R12
+
+tile12:
+	MOVQ    mode+112(FP), R13
 	BTQ     $0x00, R13
-	JCC     zero15
+	JCC     zero17
 	LEAQ    (R8)(R8*2), R13
 	LEAQ    (R8)(R8*4), R14
 	VMOVUPS (AX), Y0
@@ -315,9 +324,9 @@ tile10:
 	VMOVUPS 32(AX)(R8*4), Y9
 	VMOVUPS (AX)(R14*1), Y10
 	VMOVUPS 32(AX)(R14*1), Y11
-	JMP     start16
+	JMP     start18
 
-zero15:
+zero17:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -331,7 +340,7 @@ zero15:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start16:
+start18:
 	MOVQ       AX, R13
 	ADDQ       R8, R13
 	ADDQ       R8, R13
@@ -352,7 +361,7 @@ start16:
 	PREFETCHT0 (R13)
 	ADDQ       R8, R13
 	MOVQ       CX, R13
-	ADDQ       at+56(FP), R13
+	ADDQ       at+64(FP), R13
 	PREFETCHT0 (R13)
 	PREFETCHT0 64(R13)
 	ADDQ       BX, R13
@@ -375,9 +384,9 @@ start16:
 	MOVQ       CX, R13
 	MOVQ       DX, R14
 	SUBQ       $0x04, R15
-	JLT        test13
+	JLT        test15
 
-k11:
+k13:
 	PREFETCHT1   (R14)(R11*1)
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
@@ -475,13 +484,13 @@ k11:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	SUBQ         $0x04, R15
-	JGE          k11
+	JGE          k13
 
-test13:
+test15:
 	ADDQ $0x04, R15
-	JZ   done14
+	JZ   done16
 
-one12:
+one14:
 	PREFETCHT1   (R14)(R11*1)
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
@@ -507,14 +516,14 @@ one12:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	DECQ         R15
-	JNZ          one12
+	JNZ          one14
 
-done14:
+done16:
 	LEAQ   (R8)(R8*2), R13
 	LEAQ   (R8)(R8*4), R14
-	MOVQ   mode+96(FP), R15
+	MOVQ   mode+112(FP), R15
 	BTQ    $0x01, R15
-	JCC    store17
+	JCC    store19
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -528,7 +537,7 @@ done14:
 	VADDPS (AX)(R14*1), Y10, Y10
 	VADDPS 32(AX)(R14*1), Y11, Y11
 
-store17:
+store19:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -541,7 +550,7 @@ store17:
 	VMOVUPS Y9, 32(AX)(R8*4)
 	VMOVUPS Y10, (AX)(R14*1)
 	VMOVUPS Y11, 32(AX)(R14*1)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
@@ -549,28 +558,35 @@ store17:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R12
-	JNZ     tile10
+	JNZ     tile12
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip11
 	VZEROUPPER
 	RET
 
-// func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm5x16(SB), NOSPLIT, $0-104
+TEXT ·Gemm5x16(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
+	LEAQ (BX)(BX*2), R9
+	MOVQ ahead+104(FP), R10
+
+strip20:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
-	LEAQ (BX)(BX*2), R9
-	MOVQ ahead+88(FP), R10
 	MOVQ n+32(FP), R11
 
-tile18:
-	MOVQ    mode+96(FP), R12
+tile21:
+	MOVQ    mode+112(FP), R12
 	BTQ     $0x00, R12
-	JCC     zero23
+	JCC     zero26
 	LEAQ    (R8)(R8*2), R12
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -582,9 +598,9 @@ tile18:
 	VMOVUPS 32(AX)(R12*1), Y7
 	VMOVUPS (AX)(R8*4), Y8
 	VMOVUPS 32(AX)(R8*4), Y9
-	JMP     start24
+	JMP     start27
 
-zero23:
+zero26:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -596,7 +612,7 @@ zero23:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 
-start24:
+start27:
 	MOVQ       AX, R12
 	ADDQ       R8, R12
 	ADDQ       R8, R12
@@ -614,7 +630,7 @@ start24:
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
 	MOVQ       CX, R12
-	ADDQ       at+56(FP), R12
+	ADDQ       at+64(FP), R12
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	ADDQ       BX, R12
@@ -634,9 +650,9 @@ start24:
 	MOVQ       CX, R12
 	MOVQ       DX, R13
 	SUBQ       $0x04, R14
-	JLT        test21
+	JLT        test24
 
-k19:
+k22:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
@@ -718,13 +734,13 @@ k19:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	SUBQ         $0x04, R14
-	JGE          k19
+	JGE          k22
 
-test21:
+test24:
 	ADDQ $0x04, R14
-	JZ   done22
+	JZ   done25
 
-one20:
+one23:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
@@ -746,13 +762,13 @@ one20:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	DECQ         R14
-	JNZ          one20
+	JNZ          one23
 
-done22:
+done25:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+96(FP), R13
+	MOVQ   mode+112(FP), R13
 	BTQ    $0x01, R13
-	JCC    store25
+	JCC    store28
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -764,7 +780,7 @@ done22:
 	VADDPS (AX)(R8*4), Y8, Y8
 	VADDPS 32(AX)(R8*4), Y9, Y9
 
-store25:
+store28:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -775,37 +791,44 @@ store25:
 	VMOVUPS Y7, 32(AX)(R12*1)
 	VMOVUPS Y8, (AX)(R8*4)
 	VMOVUPS Y9, 32(AX)(R8*4)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R11
-	JNZ     tile18
+	JNZ     tile21
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip20
 	VZEROUPPER
 	RET
 
-// func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm5x16H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
+TEXT ·Gemm5x16H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
 	LEAQ     (BX)(BX*2), R9
-	MOVQ     ahead+88(FP), R10
+	MOVQ     ahead+104(FP), R10
 	VPCMPEQD Y13, Y13, Y13
 	VPSLLD   $0x10, Y13, Y13
-	MOVQ     n+32(FP), R11
 
-tile26:
-	MOVQ    mode+96(FP), R12
+strip29:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R11
+
+tile30:
+	MOVQ    mode+112(FP), R12
 	BTQ     $0x00, R12
-	JCC     zero31
+	JCC     zero35
 	LEAQ    (R8)(R8*2), R12
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -817,9 +840,9 @@ tile26:
 	VMOVUPS 32(AX)(R12*1), Y7
 	VMOVUPS (AX)(R8*4), Y8
 	VMOVUPS 32(AX)(R8*4), Y9
-	JMP     start32
+	JMP     start36
 
-zero31:
+zero35:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -831,7 +854,7 @@ zero31:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 
-start32:
+start36:
 	MOVQ       AX, R12
 	ADDQ       R8, R12
 	ADDQ       R8, R12
@@ -849,7 +872,7 @@ start32:
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
 	MOVQ       CX, R12
-	ADDQ       at+56(FP), R12
+	ADDQ       at+64(FP), R12
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	ADDQ       BX, R12
@@ -869,9 +892,9 @@ start32:
 	MOVQ       CX, R12
 	MOVQ       DX, R13
 	SUBQ       $0x04, R14
-	JLT        test29
+	JLT        test33
 
-k27:
+k31:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
@@ -957,13 +980,13 @@ k27:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	SUBQ         $0x04, R14
-	JGE          k27
+	JGE          k31
 
-test29:
+test33:
 	ADDQ $0x04, R14
-	JZ   done30
+	JZ   done34
 
-one28:
+one32:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
@@ -986,13 +1009,13 @@ one28:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	DECQ         R14
-	JNZ          one28
+	JNZ          one32
 
-done30:
+done34:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+96(FP), R13
+	MOVQ   mode+112(FP), R13
 	BTQ    $0x01, R13
-	JCC    store33
+	JCC    store37
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1004,7 +1027,7 @@ done30:
 	VADDPS (AX)(R8*4), Y8, Y8
 	VADDPS 32(AX)(R8*4), Y9, Y9
 
-store33:
+store37:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1015,35 +1038,42 @@ store33:
 	VMOVUPS Y7, 32(AX)(R12*1)
 	VMOVUPS Y8, (AX)(R8*4)
 	VMOVUPS Y9, 32(AX)(R8*4)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R11
-	JNZ     tile26
+	JNZ     tile30
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip29
 	VZEROUPPER
 	RET
 
-// func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm4x16(SB), NOSPLIT, $0-104
+TEXT ·Gemm4x16(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
+	LEAQ (BX)(BX*2), R9
+	MOVQ ahead+104(FP), R10
+
+strip38:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
-	LEAQ (BX)(BX*2), R9
-	MOVQ ahead+88(FP), R10
 	MOVQ n+32(FP), R11
 
-tile34:
-	MOVQ    mode+96(FP), R12
+tile39:
+	MOVQ    mode+112(FP), R12
 	BTQ     $0x00, R12
-	JCC     zero39
+	JCC     zero44
 	LEAQ    (R8)(R8*2), R12
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -1053,9 +1083,9 @@ tile34:
 	VMOVUPS 32(AX)(R8*2), Y5
 	VMOVUPS (AX)(R12*1), Y6
 	VMOVUPS 32(AX)(R12*1), Y7
-	JMP     start40
+	JMP     start45
 
-zero39:
+zero44:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1065,7 +1095,7 @@ zero39:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start40:
+start45:
 	MOVQ       AX, R12
 	ADDQ       R8, R12
 	ADDQ       R8, R12
@@ -1080,7 +1110,7 @@ start40:
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
 	MOVQ       CX, R12
-	ADDQ       at+56(FP), R12
+	ADDQ       at+64(FP), R12
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	ADDQ       BX, R12
@@ -1097,9 +1127,9 @@ start40:
 	MOVQ       CX, R12
 	MOVQ       DX, R13
 	SUBQ       $0x04, R14
-	JLT        test37
+	JLT        test42
 
-k35:
+k40:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
@@ -1169,13 +1199,13 @@ k35:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	SUBQ         $0x04, R14
-	JGE          k35
+	JGE          k40
 
-test37:
+test42:
 	ADDQ $0x04, R14
-	JZ   done38
+	JZ   done43
 
-one36:
+one41:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
@@ -1194,13 +1224,13 @@ one36:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	DECQ         R14
-	JNZ          one36
+	JNZ          one41
 
-done38:
+done43:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+96(FP), R13
+	MOVQ   mode+112(FP), R13
 	BTQ    $0x01, R13
-	JCC    store41
+	JCC    store46
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1210,7 +1240,7 @@ done38:
 	VADDPS (AX)(R12*1), Y6, Y6
 	VADDPS 32(AX)(R12*1), Y7, Y7
 
-store41:
+store46:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1219,36 +1249,43 @@ store41:
 	VMOVUPS Y5, 32(AX)(R8*2)
 	VMOVUPS Y6, (AX)(R12*1)
 	VMOVUPS Y7, 32(AX)(R12*1)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R11
-	JNZ     tile34
+	JNZ     tile39
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip38
 	VZEROUPPER
 	RET
 
-// func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm4x16H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
+TEXT ·Gemm4x16H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
 	LEAQ     (BX)(BX*2), R9
-	MOVQ     ahead+88(FP), R10
+	MOVQ     ahead+104(FP), R10
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
-	MOVQ     n+32(FP), R11
 
-tile42:
-	MOVQ    mode+96(FP), R12
+strip47:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R11
+
+tile48:
+	MOVQ    mode+112(FP), R12
 	BTQ     $0x00, R12
-	JCC     zero47
+	JCC     zero53
 	LEAQ    (R8)(R8*2), R12
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -1258,9 +1295,9 @@ tile42:
 	VMOVUPS 32(AX)(R8*2), Y5
 	VMOVUPS (AX)(R12*1), Y6
 	VMOVUPS 32(AX)(R12*1), Y7
-	JMP     start48
+	JMP     start54
 
-zero47:
+zero53:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1270,7 +1307,7 @@ zero47:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start48:
+start54:
 	MOVQ       AX, R12
 	ADDQ       R8, R12
 	ADDQ       R8, R12
@@ -1285,7 +1322,7 @@ start48:
 	PREFETCHT0 (R12)
 	ADDQ       R8, R12
 	MOVQ       CX, R12
-	ADDQ       at+56(FP), R12
+	ADDQ       at+64(FP), R12
 	PREFETCHT0 (R12)
 	PREFETCHT0 64(R12)
 	ADDQ       BX, R12
@@ -1302,9 +1339,9 @@ start48:
 	MOVQ       CX, R12
 	MOVQ       DX, R13
 	SUBQ       $0x04, R14
-	JLT        test45
+	JLT        test51
 
-k43:
+k49:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
@@ -1378,13 +1415,13 @@ k43:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	SUBQ         $0x04, R14
-	JGE          k43
+	JGE          k49
 
-test45:
+test51:
 	ADDQ $0x04, R14
-	JZ   done46
+	JZ   done52
 
-one44:
+one50:
 	PREFETCHT1   (R13)(R10*1)
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
@@ -1404,13 +1441,13 @@ one44:
 	ADDQ         SI, R12
 	ADDQ         DI, R13
 	DECQ         R14
-	JNZ          one44
+	JNZ          one50
 
-done46:
+done52:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+96(FP), R13
+	MOVQ   mode+112(FP), R13
 	BTQ    $0x01, R13
-	JCC    store49
+	JCC    store55
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1420,7 +1457,7 @@ done46:
 	VADDPS (AX)(R12*1), Y6, Y6
 	VADDPS 32(AX)(R12*1), Y7, Y7
 
-store49:
+store55:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1429,42 +1466,49 @@ store49:
 	VMOVUPS Y5, 32(AX)(R8*2)
 	VMOVUPS Y6, (AX)(R12*1)
 	VMOVUPS Y7, 32(AX)(R12*1)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R11
-	JNZ     tile42
+	JNZ     tile48
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip47
 	VZEROUPPER
 	RET
 
-// func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x16(SB), NOSPLIT, $0-104
+TEXT ·Gemm3x16(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
+	MOVQ ahead+104(FP), R9
+
+strip56:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ ahead+88(FP), R9
 	MOVQ n+32(FP), R10
 
-tile50:
-	MOVQ    mode+96(FP), R11
+tile57:
+	MOVQ    mode+112(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero55
+	JCC     zero62
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	VMOVUPS (AX)(R8*2), Y4
 	VMOVUPS 32(AX)(R8*2), Y5
-	JMP     start56
+	JMP     start63
 
-zero55:
+zero62:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1472,14 +1516,14 @@ zero55:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 
-start56:
+start63:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test53
+	JLT  test60
 
-k51:
+k58:
 	PREFETCHT1   (R12)(R9*1)
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
@@ -1537,13 +1581,13 @@ k51:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k51
+	JGE          k58
 
-test53:
+test60:
 	ADDQ $0x04, R13
-	JZ   done54
+	JZ   done61
 
-one52:
+one59:
 	PREFETCHT1   (R12)(R9*1)
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
@@ -1559,12 +1603,12 @@ one52:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one52
+	JNZ          one59
 
-done54:
-	MOVQ   mode+96(FP), R11
+done61:
+	MOVQ   mode+112(FP), R11
 	BTQ    $0x01, R11
-	JCC    store57
+	JCC    store64
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1572,199 +1616,54 @@ done54:
 	VADDPS (AX)(R8*2), Y4, Y4
 	VADDPS 32(AX)(R8*2), Y5, Y5
 
-store57:
+store64:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
 	VMOVUPS Y4, (AX)(R8*2)
 	VMOVUPS Y5, 32(AX)(R8*2)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile50
+	JNZ     tile57
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip56
 	VZEROUPPER
 	RET
 
-// func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x16H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     ahead+88(FP), R9
+TEXT ·Gemm3x16H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
+	MOVQ     ahead+104(FP), R9
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD   $0x10, Y9, Y9
-	MOVQ     n+32(FP), R10
 
-tile58:
-	MOVQ    mode+96(FP), R11
-	BTQ     $0x00, R11
-	JCC     zero63
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(R8*1), Y2
-	VMOVUPS 32(AX)(R8*1), Y3
-	VMOVUPS (AX)(R8*2), Y4
-	VMOVUPS 32(AX)(R8*2), Y5
-	JMP     start64
-
-zero63:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-
-start64:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
-	JLT  test61
-
-k59:
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y7
-	VPSLLD       $0x10, Y7, Y6
-	VPAND        Y9, Y7, Y7
-	VBROADCASTSS (R11), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R11)(BX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R11)(BX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y7
-	VPSLLD       $0x10, Y7, Y6
-	VPAND        Y9, Y7, Y7
-	VBROADCASTSS (R11), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R11)(BX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R11)(BX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y7
-	VPSLLD       $0x10, Y7, Y6
-	VPAND        Y9, Y7, Y7
-	VBROADCASTSS (R11), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R11)(BX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R11)(BX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y7
-	VPSLLD       $0x10, Y7, Y6
-	VPAND        Y9, Y7, Y7
-	VBROADCASTSS (R11), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R11)(BX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R11)(BX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
-	JGE          k59
-
-test61:
-	ADDQ $0x04, R13
-	JZ   done62
-
-one60:
-	PREFETCHT1   (R12)(R9*1)
-	VMOVDQU      (R12), Y7
-	VPSLLD       $0x10, Y7, Y6
-	VPAND        Y9, Y7, Y7
-	VBROADCASTSS (R11), Y8
-	VFMADD231PS  Y6, Y8, Y0
-	VFMADD231PS  Y7, Y8, Y1
-	VBROADCASTSS (R11)(BX*1), Y8
-	VFMADD231PS  Y6, Y8, Y2
-	VFMADD231PS  Y7, Y8, Y3
-	VBROADCASTSS (R11)(BX*2), Y8
-	VFMADD231PS  Y6, Y8, Y4
-	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
-	JNZ          one60
-
-done62:
-	MOVQ   mode+96(FP), R11
-	BTQ    $0x01, R11
-	JCC    store65
-	VADDPS (AX), Y0, Y0
-	VADDPS 32(AX), Y1, Y1
-	VADDPS (AX)(R8*1), Y2, Y2
-	VADDPS 32(AX)(R8*1), Y3, Y3
-	VADDPS (AX)(R8*2), Y4, Y4
-	VADDPS 32(AX)(R8*2), Y5, Y5
-
-store65:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, (AX)(R8*1)
-	VMOVUPS Y3, 32(AX)(R8*1)
-	VMOVUPS Y4, (AX)(R8*2)
-	VMOVUPS Y5, 32(AX)(R8*2)
-	ADDQ    at+56(FP), CX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	DECQ    R10
-	JNZ     tile58
-	VZEROUPPER
-	RET
-
-// func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x16(SB), NOSPLIT, $0-104
+strip65:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ ahead+88(FP), R9
 	MOVQ n+32(FP), R10
 
 tile66:
-	MOVQ    mode+96(FP), R11
+	MOVQ    mode+112(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero71
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
+	VMOVUPS (AX)(R8*2), Y4
+	VMOVUPS 32(AX)(R8*2), Y5
 	JMP     start72
 
 zero71:
@@ -1772,6 +1671,8 @@ zero71:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
 
 start72:
 	MOVQ k+24(FP), R13
@@ -1782,47 +1683,63 @@ start72:
 
 k67:
 	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
-	VBROADCASTSS (R11), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R11)(BX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VMOVDQU      (R12), Y7
+	VPSLLD       $0x10, Y7, Y6
+	VPAND        Y9, Y7, Y7
+	VBROADCASTSS (R11), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R11)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (R11)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
-	VBROADCASTSS (R11), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R11)(BX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VMOVDQU      (R12), Y7
+	VPSLLD       $0x10, Y7, Y6
+	VPAND        Y9, Y7, Y7
+	VBROADCASTSS (R11), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R11)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (R11)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
-	VBROADCASTSS (R11), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R11)(BX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VMOVDQU      (R12), Y7
+	VPSLLD       $0x10, Y7, Y6
+	VPAND        Y9, Y7, Y7
+	VBROADCASTSS (R11), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R11)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (R11)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	PREFETCHT1   (R12)(R9*1)
-	VMOVUPS      (R12), Y4
-	VMOVUPS      32(R12), Y5
-	VBROADCASTSS (R11), Y6
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	VBROADCASTSS (R11)(BX*1), Y6
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VMOVDQU      (R12), Y7
+	VPSLLD       $0x10, Y7, Y6
+	VPAND        Y9, Y7, Y7
+	VBROADCASTSS (R11), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R11)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (R11)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
@@ -1834,6 +1751,147 @@ test69:
 
 one68:
 	PREFETCHT1   (R12)(R9*1)
+	VMOVDQU      (R12), Y7
+	VPSLLD       $0x10, Y7, Y6
+	VPAND        Y9, Y7, Y7
+	VBROADCASTSS (R11), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS (R11)(BX*1), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS (R11)(BX*2), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          one68
+
+done70:
+	MOVQ   mode+112(FP), R11
+	BTQ    $0x01, R11
+	JCC    store73
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS (AX)(R8*1), Y2, Y2
+	VADDPS 32(AX)(R8*1), Y3, Y3
+	VADDPS (AX)(R8*2), Y4, Y4
+	VADDPS 32(AX)(R8*2), Y5, Y5
+
+store73:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, (AX)(R8*1)
+	VMOVUPS Y3, 32(AX)(R8*1)
+	VMOVUPS Y4, (AX)(R8*2)
+	VMOVUPS Y5, 32(AX)(R8*2)
+	ADDQ    at+64(FP), CX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	DECQ    R10
+	JNZ     tile66
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip65
+	VZEROUPPER
+	RET
+
+// func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Gemm2x16(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
+	MOVQ ahead+104(FP), R9
+
+strip74:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
+
+tile75:
+	MOVQ    mode+112(FP), R11
+	BTQ     $0x00, R11
+	JCC     zero80
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(R8*1), Y2
+	VMOVUPS 32(AX)(R8*1), Y3
+	JMP     start81
+
+zero80:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start81:
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
+	JLT  test78
+
+k76:
+	PREFETCHT1   (R12)(R9*1)
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R11), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R11)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R12)(R9*1)
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R11), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R11)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R12)(R9*1)
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R11), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R11)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT1   (R12)(R9*1)
+	VMOVUPS      (R12), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS (R11), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS (R11)(BX*1), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	SUBQ         $0x04, R13
+	JGE          k76
+
+test78:
+	ADDQ $0x04, R13
+	JZ   done79
+
+one77:
+	PREFETCHT1   (R12)(R9*1)
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VBROADCASTSS (R11), Y6
@@ -1845,69 +1903,76 @@ one68:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one68
+	JNZ          one77
 
-done70:
-	MOVQ   mode+96(FP), R11
+done79:
+	MOVQ   mode+112(FP), R11
 	BTQ    $0x01, R11
-	JCC    store73
+	JCC    store82
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
 	VADDPS 32(AX)(R8*1), Y3, Y3
 
-store73:
+store82:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile66
+	JNZ     tile75
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip74
 	VZEROUPPER
 	RET
 
-// func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x16H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     ahead+88(FP), R9
+TEXT ·Gemm2x16H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
+	MOVQ     ahead+104(FP), R9
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD   $0x10, Y7, Y7
-	MOVQ     n+32(FP), R10
 
-tile74:
-	MOVQ    mode+96(FP), R11
+strip83:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
+
+tile84:
+	MOVQ    mode+112(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero79
+	JCC     zero89
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	JMP     start80
+	JMP     start90
 
-zero79:
+zero89:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start80:
+start90:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test77
+	JLT  test87
 
-k75:
+k85:
 	PREFETCHT1   (R12)(R9*1)
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
@@ -1957,13 +2022,13 @@ k75:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k75
+	JGE          k85
 
-test77:
+test87:
 	ADDQ $0x04, R13
-	JZ   done78
+	JZ   done88
 
-one76:
+one86:
 	PREFETCHT1   (R12)(R9*1)
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
@@ -1977,63 +2042,70 @@ one76:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one76
+	JNZ          one86
 
-done78:
-	MOVQ   mode+96(FP), R11
+done88:
+	MOVQ   mode+112(FP), R11
 	BTQ    $0x01, R11
-	JCC    store81
+	JCC    store91
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
 	VADDPS 32(AX)(R8*1), Y3, Y3
 
-store81:
+store91:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
 	VMOVUPS Y3, 32(AX)(R8*1)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile74
+	JNZ     tile84
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip83
 	VZEROUPPER
 	RET
 
-// func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x16(SB), NOSPLIT, $0-104
+TEXT ·Gemm1x16(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), AX
+	MOVQ ak+72(FP), BX
+	MOVQ bk+80(FP), SI
+	MOVQ cs+48(FP), DI
+	MOVQ ahead+104(FP), R8
+
+strip92:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), BX
-	MOVQ bk+72(FP), SI
-	MOVQ cs+40(FP), DI
-	MOVQ ahead+88(FP), R8
 	MOVQ n+32(FP), R9
 
-tile82:
-	MOVQ    mode+96(FP), R10
+tile93:
+	MOVQ    mode+112(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero87
+	JCC     zero98
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	JMP     start88
+	JMP     start99
 
-zero87:
+zero98:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-start88:
+start99:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test85
+	JLT  test96
 
-k83:
+k94:
 	VBROADCASTSS (R10), Y4
 	PREFETCHT1   (R11)(R8*1)
 	VMOVUPS      (R11), Y2
@@ -2067,13 +2139,13 @@ k83:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k83
+	JGE          k94
 
-test85:
+test96:
 	ADDQ $0x04, R12
-	JZ   done86
+	JZ   done97
 
-one84:
+one95:
 	VBROADCASTSS (R10), Y4
 	PREFETCHT1   (R11)(R8*1)
 	VMOVUPS      (R11), Y2
@@ -2083,1152 +2155,859 @@ one84:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one84
+	JNZ          one95
 
-done86:
-	MOVQ   mode+96(FP), R10
+done97:
+	MOVQ   mode+112(FP), R10
 	BTQ    $0x01, R10
-	JCC    store89
+	JCC    store100
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 
-store89:
+store100:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile82
+	JNZ     tile93
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip92
 	VZEROUPPER
 	RET
 
-// func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x16H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), BX
-	MOVQ     bk+72(FP), SI
-	MOVQ     cs+40(FP), DI
-	MOVQ     ahead+88(FP), R8
+TEXT ·Gemm1x16H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), AX
+	MOVQ     ak+72(FP), BX
+	MOVQ     bk+80(FP), SI
+	MOVQ     cs+48(FP), DI
+	MOVQ     ahead+104(FP), R8
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD   $0x10, Y5, Y5
-	MOVQ     n+32(FP), R9
 
-tile90:
-	MOVQ    mode+96(FP), R10
-	BTQ     $0x00, R10
-	JCC     zero95
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	JMP     start96
-
-zero95:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-
-start96:
-	MOVQ k+24(FP), R12
-	MOVQ CX, R10
-	MOVQ DX, R11
-	SUBQ $0x04, R12
-	JLT  test93
-
-k91:
-	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
-	VMOVDQU      (R11), Y3
-	VPSLLD       $0x10, Y3, Y2
-	VPAND        Y5, Y3, Y3
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
-	VMOVDQU      (R11), Y3
-	VPSLLD       $0x10, Y3, Y2
-	VPAND        Y5, Y3, Y3
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
-	VMOVDQU      (R11), Y3
-	VPSLLD       $0x10, Y3, Y2
-	VPAND        Y5, Y3, Y3
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
-	VMOVDQU      (R11), Y3
-	VPSLLD       $0x10, Y3, Y2
-	VPAND        Y5, Y3, Y3
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	SUBQ         $0x04, R12
-	JGE          k91
-
-test93:
-	ADDQ $0x04, R12
-	JZ   done94
-
-one92:
-	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
-	VMOVDQU      (R11), Y3
-	VPSLLD       $0x10, Y3, Y2
-	VPAND        Y5, Y3, Y3
-	VFMADD231PS  Y2, Y4, Y0
-	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         BX, R10
-	ADDQ         SI, R11
-	DECQ         R12
-	JNZ          one92
-
-done94:
-	MOVQ   mode+96(FP), R10
-	BTQ    $0x01, R10
-	JCC    store97
-	VADDPS (AX), Y0, Y0
-	VADDPS 32(AX), Y1, Y1
-
-store97:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	ADDQ    at+56(FP), CX
-	ADDQ    DI, AX
-	DECQ    R9
-	JNZ     tile90
-	VZEROUPPER
-	RET
-
-// func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x32(SB), NOSPLIT, $0-104
+strip101:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ bp+80(FP), R9
-	MOVQ n+32(FP), R10
-
-tile98:
-	MOVQ    mode+96(FP), R11
-	BTQ     $0x00, R11
-	JCC     zero103
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVUPS (AX)(R8*1), Y4
-	VMOVUPS 32(AX)(R8*1), Y5
-	VMOVUPS 64(AX)(R8*1), Y6
-	VMOVUPS 96(AX)(R8*1), Y7
-	VMOVUPS (AX)(R8*2), Y8
-	VMOVUPS 32(AX)(R8*2), Y9
-	VMOVUPS 64(AX)(R8*2), Y10
-	VMOVUPS 96(AX)(R8*2), Y11
-	JMP     start104
-
-zero103:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start104:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
-	JLT  test101
-
-k99:
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y12
-	VMOVUPS      32(R12)(R9*1), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y12
-	VMOVUPS      32(R12)(R9*1), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y12
-	VMOVUPS      32(R12)(R9*1), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y12
-	VMOVUPS      32(R12)(R9*1), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
-	JGE          k99
-
-test101:
-	ADDQ $0x04, R13
-	JZ   done102
-
-one100:
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y12
-	VMOVUPS      32(R12), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y12
-	VMOVUPS      32(R12)(R9*1), Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
-	JNZ          one100
-
-done102:
-	MOVQ   mode+96(FP), R11
-	BTQ    $0x01, R11
-	JCC    store105
-	VADDPS (AX), Y0, Y0
-	VADDPS 32(AX), Y1, Y1
-	VADDPS 64(AX), Y2, Y2
-	VADDPS 96(AX), Y3, Y3
-	VADDPS (AX)(R8*1), Y4, Y4
-	VADDPS 32(AX)(R8*1), Y5, Y5
-	VADDPS 64(AX)(R8*1), Y6, Y6
-	VADDPS 96(AX)(R8*1), Y7, Y7
-	VADDPS (AX)(R8*2), Y8, Y8
-	VADDPS 32(AX)(R8*2), Y9, Y9
-	VADDPS 64(AX)(R8*2), Y10, Y10
-	VADDPS 96(AX)(R8*2), Y11, Y11
-
-store105:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, (AX)(R8*1)
-	VMOVUPS Y5, 32(AX)(R8*1)
-	VMOVUPS Y6, 64(AX)(R8*1)
-	VMOVUPS Y7, 96(AX)(R8*1)
-	VMOVUPS Y8, (AX)(R8*2)
-	VMOVUPS Y9, 32(AX)(R8*2)
-	VMOVUPS Y10, 64(AX)(R8*2)
-	VMOVUPS Y11, 96(AX)(R8*2)
-	ADDQ    at+56(FP), CX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	DECQ    R10
-	JNZ     tile98
-	VZEROUPPER
-	RET
-
-// func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x32H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     bp+80(FP), R9
-	VPCMPEQD Y15, Y15, Y15
-	VPSLLD   $0x10, Y15, Y15
-	MOVQ     n+32(FP), R10
-
-tile106:
-	MOVQ    mode+96(FP), R11
-	BTQ     $0x00, R11
-	JCC     zero111
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVUPS (AX)(R8*1), Y4
-	VMOVUPS 32(AX)(R8*1), Y5
-	VMOVUPS 64(AX)(R8*1), Y6
-	VMOVUPS 96(AX)(R8*1), Y7
-	VMOVUPS (AX)(R8*2), Y8
-	VMOVUPS 32(AX)(R8*2), Y9
-	VMOVUPS 64(AX)(R8*2), Y10
-	VMOVUPS 96(AX)(R8*2), Y11
-	JMP     start112
-
-zero111:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-
-start112:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
-	JLT  test109
-
-k107:
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
-	JGE          k107
-
-test109:
-	ADDQ $0x04, R13
-	JZ   done110
-
-one108:
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y0
-	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y4
-	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y8
-	VFMADD231PS  Y13, Y14, Y9
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y13
-	VPSLLD       $0x10, Y13, Y12
-	VPAND        Y15, Y13, Y13
-	VBROADCASTSS (R11), Y14
-	VFMADD231PS  Y12, Y14, Y2
-	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (R11)(BX*1), Y14
-	VFMADD231PS  Y12, Y14, Y6
-	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (R11)(BX*2), Y14
-	VFMADD231PS  Y12, Y14, Y10
-	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
-	JNZ          one108
-
-done110:
-	MOVQ   mode+96(FP), R11
-	BTQ    $0x01, R11
-	JCC    store113
-	VADDPS (AX), Y0, Y0
-	VADDPS 32(AX), Y1, Y1
-	VADDPS 64(AX), Y2, Y2
-	VADDPS 96(AX), Y3, Y3
-	VADDPS (AX)(R8*1), Y4, Y4
-	VADDPS 32(AX)(R8*1), Y5, Y5
-	VADDPS 64(AX)(R8*1), Y6, Y6
-	VADDPS 96(AX)(R8*1), Y7, Y7
-	VADDPS (AX)(R8*2), Y8, Y8
-	VADDPS 32(AX)(R8*2), Y9, Y9
-	VADDPS 64(AX)(R8*2), Y10, Y10
-	VADDPS 96(AX)(R8*2), Y11, Y11
-
-store113:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, (AX)(R8*1)
-	VMOVUPS Y5, 32(AX)(R8*1)
-	VMOVUPS Y6, 64(AX)(R8*1)
-	VMOVUPS Y7, 96(AX)(R8*1)
-	VMOVUPS Y8, (AX)(R8*2)
-	VMOVUPS Y9, 32(AX)(R8*2)
-	VMOVUPS Y10, 64(AX)(R8*2)
-	VMOVUPS Y11, 96(AX)(R8*2)
-	ADDQ    at+56(FP), CX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	DECQ    R10
-	JNZ     tile106
-	VZEROUPPER
-	RET
-
-// func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x32(SB), NOSPLIT, $0-104
-	MOVQ c+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), SI
-	MOVQ bk+72(FP), DI
-	MOVQ cs+40(FP), R8
-	MOVQ bp+80(FP), R9
-	MOVQ n+32(FP), R10
-
-tile114:
-	MOVQ    mode+96(FP), R11
-	BTQ     $0x00, R11
-	JCC     zero119
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVUPS (AX)(R8*1), Y4
-	VMOVUPS 32(AX)(R8*1), Y5
-	VMOVUPS 64(AX)(R8*1), Y6
-	VMOVUPS 96(AX)(R8*1), Y7
-	JMP     start120
-
-zero119:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-
-start120:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
-	JLT  test117
-
-k115:
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y8
-	VMOVUPS      32(R12)(R9*1), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y8
-	VMOVUPS      32(R12)(R9*1), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y8
-	VMOVUPS      32(R12)(R9*1), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y8
-	VMOVUPS      32(R12)(R9*1), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
-	JGE          k115
-
-test117:
-	ADDQ $0x04, R13
-	JZ   done118
-
-one116:
-	PREFETCHT0   2048(R12)
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVUPS      (R12)(R9*1), Y8
-	VMOVUPS      32(R12)(R9*1), Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
-	JNZ          one116
-
-done118:
-	MOVQ   mode+96(FP), R11
-	BTQ    $0x01, R11
-	JCC    store121
-	VADDPS (AX), Y0, Y0
-	VADDPS 32(AX), Y1, Y1
-	VADDPS 64(AX), Y2, Y2
-	VADDPS 96(AX), Y3, Y3
-	VADDPS (AX)(R8*1), Y4, Y4
-	VADDPS 32(AX)(R8*1), Y5, Y5
-	VADDPS 64(AX)(R8*1), Y6, Y6
-	VADDPS 96(AX)(R8*1), Y7, Y7
-
-store121:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, (AX)(R8*1)
-	VMOVUPS Y5, 32(AX)(R8*1)
-	VMOVUPS Y6, 64(AX)(R8*1)
-	VMOVUPS Y7, 96(AX)(R8*1)
-	ADDQ    at+56(FP), CX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	DECQ    R10
-	JNZ     tile114
-	VZEROUPPER
-	RET
-
-// func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
-// Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x32H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), SI
-	MOVQ     bk+72(FP), DI
-	MOVQ     cs+40(FP), R8
-	MOVQ     bp+80(FP), R9
-	VPCMPEQD Y11, Y11, Y11
-	VPSLLD   $0x10, Y11, Y11
-	MOVQ     n+32(FP), R10
-
-tile122:
-	MOVQ    mode+96(FP), R11
-	BTQ     $0x00, R11
-	JCC     zero127
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	VMOVUPS (AX)(R8*1), Y4
-	VMOVUPS 32(AX)(R8*1), Y5
-	VMOVUPS 64(AX)(R8*1), Y6
-	VMOVUPS 96(AX)(R8*1), Y7
-	JMP     start128
-
-zero127:
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-
-start128:
-	MOVQ k+24(FP), R13
-	MOVQ CX, R11
-	MOVQ DX, R12
-	SUBQ $0x04, R13
-	JLT  test125
-
-k123:
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	SUBQ         $0x04, R13
-	JGE          k123
-
-test125:
-	ADDQ $0x04, R13
-	JZ   done126
-
-one124:
-	PREFETCHT0   2048(R12)
-	VMOVDQU      (R12), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	PREFETCHT0   2048(R12)(R9*1)
-	VMOVDQU      (R12)(R9*1), Y9
-	VPSLLD       $0x10, Y9, Y8
-	VPAND        Y11, Y9, Y9
-	VBROADCASTSS (R11), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS (R11)(BX*1), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         SI, R11
-	ADDQ         DI, R12
-	DECQ         R13
-	JNZ          one124
-
-done126:
-	MOVQ   mode+96(FP), R11
-	BTQ    $0x01, R11
-	JCC    store129
-	VADDPS (AX), Y0, Y0
-	VADDPS 32(AX), Y1, Y1
-	VADDPS 64(AX), Y2, Y2
-	VADDPS 96(AX), Y3, Y3
-	VADDPS (AX)(R8*1), Y4, Y4
-	VADDPS 32(AX)(R8*1), Y5, Y5
-	VADDPS 64(AX)(R8*1), Y6, Y6
-	VADDPS 96(AX)(R8*1), Y7, Y7
-
-store129:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, 64(AX)
-	VMOVUPS Y3, 96(AX)
-	VMOVUPS Y4, (AX)(R8*1)
-	VMOVUPS Y5, 32(AX)(R8*1)
-	VMOVUPS Y6, 64(AX)(R8*1)
-	VMOVUPS Y7, 96(AX)(R8*1)
-	ADDQ    at+56(FP), CX
-	ADDQ    R8, AX
-	ADDQ    R8, AX
-	DECQ    R10
-	JNZ     tile122
-	VZEROUPPER
-	RET
-
-// func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
-// Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x32(SB), NOSPLIT, $0-104
-	MOVQ c+0(FP), AX
-	MOVQ a+8(FP), CX
-	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), BX
-	MOVQ bk+72(FP), SI
-	MOVQ cs+40(FP), DI
-	MOVQ bp+80(FP), R8
 	MOVQ n+32(FP), R9
 
-tile130:
-	MOVQ    mode+96(FP), R10
+tile102:
+	MOVQ    mode+112(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero135
+	JCC     zero107
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	VMOVUPS 64(AX), Y2
-	VMOVUPS 96(AX), Y3
-	JMP     start136
+	JMP     start108
 
-zero135:
+zero107:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
 
-start136:
+start108:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test133
+	JLT  test105
 
-k131:
-	VBROADCASTSS (R10), Y6
-	PREFETCHT0   2048(R11)
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R11)(R8*1)
-	VMOVUPS      (R11)(R8*1), Y4
-	VMOVUPS      32(R11)(R8*1), Y5
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+k103:
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
+	VPSLLD       $0x10, Y3, Y2
+	VPAND        Y5, Y3, Y3
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         BX, R10
 	ADDQ         SI, R11
-	VBROADCASTSS (R10), Y6
-	PREFETCHT0   2048(R11)
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R11)(R8*1)
-	VMOVUPS      (R11)(R8*1), Y4
-	VMOVUPS      32(R11)(R8*1), Y5
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
+	VPSLLD       $0x10, Y3, Y2
+	VPAND        Y5, Y3, Y3
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         BX, R10
 	ADDQ         SI, R11
-	VBROADCASTSS (R10), Y6
-	PREFETCHT0   2048(R11)
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R11)(R8*1)
-	VMOVUPS      (R11)(R8*1), Y4
-	VMOVUPS      32(R11)(R8*1), Y5
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
+	VPSLLD       $0x10, Y3, Y2
+	VPAND        Y5, Y3, Y3
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         BX, R10
 	ADDQ         SI, R11
-	VBROADCASTSS (R10), Y6
-	PREFETCHT0   2048(R11)
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R11)(R8*1)
-	VMOVUPS      (R11)(R8*1), Y4
-	VMOVUPS      32(R11)(R8*1), Y5
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
+	VPSLLD       $0x10, Y3, Y2
+	VPAND        Y5, Y3, Y3
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k131
+	JGE          k103
 
-test133:
+test105:
 	ADDQ $0x04, R12
-	JZ   done134
+	JZ   done106
 
-one132:
-	VBROADCASTSS (R10), Y6
-	PREFETCHT0   2048(R11)
-	VMOVUPS      (R11), Y4
-	VMOVUPS      32(R11), Y5
-	VFMADD231PS  Y4, Y6, Y0
-	VFMADD231PS  Y5, Y6, Y1
-	PREFETCHT0   2048(R11)(R8*1)
-	VMOVUPS      (R11)(R8*1), Y4
-	VMOVUPS      32(R11)(R8*1), Y5
-	VFMADD231PS  Y4, Y6, Y2
-	VFMADD231PS  Y5, Y6, Y3
+one104:
+	VBROADCASTSS (R10), Y4
+	PREFETCHT1   (R11)(R8*1)
+	VMOVDQU      (R11), Y3
+	VPSLLD       $0x10, Y3, Y2
+	VPAND        Y5, Y3, Y3
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one132
+	JNZ          one104
 
-done134:
-	MOVQ   mode+96(FP), R10
+done106:
+	MOVQ   mode+112(FP), R10
 	BTQ    $0x01, R10
-	JCC    store137
+	JCC    store109
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+
+store109:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    at+64(FP), CX
+	ADDQ    DI, AX
+	DECQ    R9
+	JNZ     tile102
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000040, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip101
+	VZEROUPPER
+	RET
+
+// func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Gemm3x32(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
+	MOVQ bp+88(FP), R9
+
+strip110:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
+
+tile111:
+	MOVQ    mode+112(FP), R11
+	BTQ     $0x00, R11
+	JCC     zero116
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS (AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	VMOVUPS (AX)(R8*2), Y8
+	VMOVUPS 32(AX)(R8*2), Y9
+	VMOVUPS 64(AX)(R8*2), Y10
+	VMOVUPS 96(AX)(R8*2), Y11
+	JMP     start117
+
+zero116:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start117:
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
+	JLT  test114
+
+k112:
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y12
+	VMOVUPS      32(R12)(R9*1), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y12
+	VMOVUPS      32(R12)(R9*1), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y12
+	VMOVUPS      32(R12)(R9*1), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y12
+	VMOVUPS      32(R12)(R9*1), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	SUBQ         $0x04, R13
+	JGE          k112
+
+test114:
+	ADDQ $0x04, R13
+	JZ   done115
+
+one113:
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y12
+	VMOVUPS      32(R12)(R9*1), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          one113
+
+done115:
+	MOVQ   mode+112(FP), R11
+	BTQ    $0x01, R11
+	JCC    store118
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 	VADDPS 96(AX), Y3, Y3
+	VADDPS (AX)(R8*1), Y4, Y4
+	VADDPS 32(AX)(R8*1), Y5, Y5
+	VADDPS 64(AX)(R8*1), Y6, Y6
+	VADDPS 96(AX)(R8*1), Y7, Y7
+	VADDPS (AX)(R8*2), Y8, Y8
+	VADDPS 32(AX)(R8*2), Y9, Y9
+	VADDPS 64(AX)(R8*2), Y10, Y10
+	VADDPS 96(AX)(R8*2), Y11, Y11
 
-store137:
+store118:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
-	ADDQ    at+56(FP), CX
-	ADDQ    DI, AX
-	DECQ    R9
-	JNZ     tile130
+	VMOVUPS Y4, (AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	VMOVUPS Y8, (AX)(R8*2)
+	VMOVUPS Y9, 32(AX)(R8*2)
+	VMOVUPS Y10, 64(AX)(R8*2)
+	VMOVUPS Y11, 96(AX)(R8*2)
+	ADDQ    at+64(FP), CX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	DECQ    R10
+	JNZ     tile111
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000080, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip110
 	VZEROUPPER
 	RET
 
-// func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x32H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), BX
-	MOVQ     bk+72(FP), SI
-	MOVQ     cs+40(FP), DI
-	MOVQ     bp+80(FP), R8
-	VPCMPEQD Y7, Y7, Y7
-	VPSLLD   $0x10, Y7, Y7
-	MOVQ     n+32(FP), R9
+TEXT ·Gemm3x32H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
+	MOVQ     bp+88(FP), R9
+	VPCMPEQD Y15, Y15, Y15
+	VPSLLD   $0x10, Y15, Y15
+
+strip119:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
+
+tile120:
+	MOVQ    mode+112(FP), R11
+	BTQ     $0x00, R11
+	JCC     zero125
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS (AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	VMOVUPS (AX)(R8*2), Y8
+	VMOVUPS 32(AX)(R8*2), Y9
+	VMOVUPS 64(AX)(R8*2), Y10
+	VMOVUPS 96(AX)(R8*2), Y11
+	JMP     start126
+
+zero125:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+start126:
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
+	JLT  test123
+
+k121:
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	SUBQ         $0x04, R13
+	JGE          k121
+
+test123:
+	ADDQ $0x04, R13
+	JZ   done124
+
+one122:
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          one122
+
+done124:
+	MOVQ   mode+112(FP), R11
+	BTQ    $0x01, R11
+	JCC    store127
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS (AX)(R8*1), Y4, Y4
+	VADDPS 32(AX)(R8*1), Y5, Y5
+	VADDPS 64(AX)(R8*1), Y6, Y6
+	VADDPS 96(AX)(R8*1), Y7, Y7
+	VADDPS (AX)(R8*2), Y8, Y8
+	VADDPS 32(AX)(R8*2), Y9, Y9
+	VADDPS 64(AX)(R8*2), Y10, Y10
+	VADDPS 96(AX)(R8*2), Y11, Y11
+
+store127:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	VMOVUPS Y8, (AX)(R8*2)
+	VMOVUPS Y9, 32(AX)(R8*2)
+	VMOVUPS Y10, 64(AX)(R8*2)
+	VMOVUPS Y11, 96(AX)(R8*2)
+	ADDQ    at+64(FP), CX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	DECQ    R10
+	JNZ     tile120
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000080, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip119
+	VZEROUPPER
+	RET
+
+// func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Gemm2x32(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), BX
+	MOVQ ak+72(FP), SI
+	MOVQ bk+80(FP), DI
+	MOVQ cs+48(FP), R8
+	MOVQ bp+88(FP), R9
+
+strip128:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
+
+tile129:
+	MOVQ    mode+112(FP), R11
+	BTQ     $0x00, R11
+	JCC     zero134
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	VMOVUPS (AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
+	JMP     start135
+
+zero134:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+start135:
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
+	JLT  test132
+
+k130:
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	SUBQ         $0x04, R13
+	JGE          k130
+
+test132:
+	ADDQ $0x04, R13
+	JZ   done133
+
+one131:
+	PREFETCHT0   2048(R12)
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVUPS      (R12)(R9*1), Y8
+	VMOVUPS      32(R12)(R9*1), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          one131
+
+done133:
+	MOVQ   mode+112(FP), R11
+	BTQ    $0x01, R11
+	JCC    store136
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS (AX)(R8*1), Y4, Y4
+	VADDPS 32(AX)(R8*1), Y5, Y5
+	VADDPS 64(AX)(R8*1), Y6, Y6
+	VADDPS 96(AX)(R8*1), Y7, Y7
+
+store136:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	ADDQ    at+64(FP), CX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	DECQ    R10
+	JNZ     tile129
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000080, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip128
+	VZEROUPPER
+	RET
+
+// func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·Gemm2x32H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), BX
+	MOVQ     ak+72(FP), SI
+	MOVQ     bk+80(FP), DI
+	MOVQ     cs+48(FP), R8
+	MOVQ     bp+88(FP), R9
+	VPCMPEQD Y11, Y11, Y11
+	VPSLLD   $0x10, Y11, Y11
+
+strip137:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
 
 tile138:
-	MOVQ    mode+96(FP), R10
-	BTQ     $0x00, R10
+	MOVQ    mode+112(FP), R11
+	BTQ     $0x00, R11
 	JCC     zero143
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
+	VMOVUPS (AX)(R8*1), Y4
+	VMOVUPS 32(AX)(R8*1), Y5
+	VMOVUPS 64(AX)(R8*1), Y6
+	VMOVUPS 96(AX)(R8*1), Y7
 	JMP     start144
 
 zero143:
@@ -3236,15 +3015,357 @@ zero143:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
 
 start144:
+	MOVQ k+24(FP), R13
+	MOVQ CX, R11
+	MOVQ DX, R12
+	SUBQ $0x04, R13
+	JLT  test141
+
+k139:
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	SUBQ         $0x04, R13
+	JGE          k139
+
+test141:
+	ADDQ $0x04, R13
+	JZ   done142
+
+one140:
+	PREFETCHT0   2048(R12)
+	VMOVDQU      (R12), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	PREFETCHT0   2048(R12)(R9*1)
+	VMOVDQU      (R12)(R9*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNZ          one140
+
+done142:
+	MOVQ   mode+112(FP), R11
+	BTQ    $0x01, R11
+	JCC    store145
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+	VADDPS (AX)(R8*1), Y4, Y4
+	VADDPS 32(AX)(R8*1), Y5, Y5
+	VADDPS 64(AX)(R8*1), Y6, Y6
+	VADDPS 96(AX)(R8*1), Y7, Y7
+
+store145:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, (AX)(R8*1)
+	VMOVUPS Y5, 32(AX)(R8*1)
+	VMOVUPS Y6, 64(AX)(R8*1)
+	VMOVUPS Y7, 96(AX)(R8*1)
+	ADDQ    at+64(FP), CX
+	ADDQ    R8, AX
+	ADDQ    R8, AX
+	DECQ    R10
+	JNZ     tile138
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000080, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip137
+	VZEROUPPER
+	RET
+
+// func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// Requires: AVX, FMA3, MMX+
+TEXT ·Gemm1x32(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), AX
+	MOVQ ak+72(FP), BX
+	MOVQ bk+80(FP), SI
+	MOVQ cs+48(FP), DI
+	MOVQ bp+88(FP), R8
+
+strip146:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R9
+
+tile147:
+	MOVQ    mode+112(FP), R10
+	BTQ     $0x00, R10
+	JCC     zero152
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	JMP     start153
+
+zero152:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start153:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test141
+	JLT  test150
 
-k139:
+k148:
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	SUBQ         $0x04, R12
+	JGE          k148
+
+test150:
+	ADDQ $0x04, R12
+	JZ   done151
+
+one149:
+	VBROADCASTSS (R10), Y6
+	PREFETCHT0   2048(R11)
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	PREFETCHT0   2048(R11)(R8*1)
+	VMOVUPS      (R11)(R8*1), Y4
+	VMOVUPS      32(R11)(R8*1), Y5
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, R10
+	ADDQ         SI, R11
+	DECQ         R12
+	JNZ          one149
+
+done151:
+	MOVQ   mode+112(FP), R10
+	BTQ    $0x01, R10
+	JCC    store154
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	VADDPS 64(AX), Y2, Y2
+	VADDPS 96(AX), Y3, Y3
+
+store154:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    at+64(FP), CX
+	ADDQ    DI, AX
+	DECQ    R9
+	JNZ     tile147
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000080, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip146
+	VZEROUPPER
+	RET
+
+// func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·Gemm1x32H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), AX
+	MOVQ     ak+72(FP), BX
+	MOVQ     bk+80(FP), SI
+	MOVQ     cs+48(FP), DI
+	MOVQ     bp+88(FP), R8
+	VPCMPEQD Y7, Y7, Y7
+	VPSLLD   $0x10, Y7, Y7
+
+strip155:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R9
+
+tile156:
+	MOVQ    mode+112(FP), R10
+	BTQ     $0x00, R10
+	JCC     zero161
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 96(AX), Y3
+	JMP     start162
+
+zero161:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+start162:
+	MOVQ k+24(FP), R12
+	MOVQ CX, R10
+	MOVQ DX, R11
+	SUBQ $0x04, R12
+	JLT  test159
+
+k157:
 	VBROADCASTSS (R10), Y6
 	PREFETCHT0   2048(R11)
 	VMOVDQU      (R11), Y5
@@ -3306,13 +3427,13 @@ k139:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k139
+	JGE          k157
 
-test141:
+test159:
 	ADDQ $0x04, R12
-	JZ   done142
+	JZ   done160
 
-one140:
+one158:
 	VBROADCASTSS (R10), Y6
 	PREFETCHT0   2048(R11)
 	VMOVDQU      (R11), Y5
@@ -3329,47 +3450,54 @@ one140:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one140
+	JNZ          one158
 
-done142:
-	MOVQ   mode+96(FP), R10
+done160:
+	MOVQ   mode+112(FP), R10
 	BTQ    $0x01, R10
-	JCC    store145
+	JCC    store163
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 	VADDPS 96(AX), Y3, Y3
 
-store145:
+store163:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile138
+	JNZ     tile156
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000080, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip155
 	VZEROUPPER
 	RET
 
-// func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x64(SB), NOSPLIT, $0-104
+TEXT ·Gemm1x64(SB), NOSPLIT, $0-120
+	MOVQ as+56(FP), AX
+	MOVQ ak+72(FP), BX
+	MOVQ bk+80(FP), SI
+	MOVQ cs+48(FP), DI
+	MOVQ bp+88(FP), R8
+	LEAQ (R8)(R8*2), R9
+
+strip164:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
-	MOVQ as+48(FP), BX
-	MOVQ ak+64(FP), BX
-	MOVQ bk+72(FP), SI
-	MOVQ cs+40(FP), DI
-	MOVQ bp+80(FP), R8
-	LEAQ (R8)(R8*2), R9
 	MOVQ n+32(FP), R10
 
-tile146:
-	MOVQ    mode+96(FP), R11
+tile165:
+	MOVQ    mode+112(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero151
+	JCC     zero170
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -3378,9 +3506,9 @@ tile146:
 	VMOVUPS 160(AX), Y5
 	VMOVUPS 192(AX), Y6
 	VMOVUPS 224(AX), Y7
-	JMP     start152
+	JMP     start171
 
-zero151:
+zero170:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3390,14 +3518,14 @@ zero151:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start152:
+start171:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test149
+	JLT  test168
 
-k147:
+k166:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y8
@@ -3491,13 +3619,13 @@ k147:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	SUBQ         $0x04, R13
-	JGE          k147
+	JGE          k166
 
-test149:
+test168:
 	ADDQ $0x04, R13
-	JZ   done150
+	JZ   done169
 
-one148:
+one167:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y8
@@ -3522,12 +3650,12 @@ one148:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	DECQ         R13
-	JNZ          one148
+	JNZ          one167
 
-done150:
-	MOVQ   mode+96(FP), R11
+done169:
+	MOVQ   mode+112(FP), R11
 	BTQ    $0x01, R11
-	JCC    store153
+	JCC    store172
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3537,7 +3665,7 @@ done150:
 	VADDPS 192(AX), Y6, Y6
 	VADDPS 224(AX), Y7, Y7
 
-store153:
+store172:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3546,33 +3674,40 @@ store153:
 	VMOVUPS Y5, 160(AX)
 	VMOVUPS Y6, 192(AX)
 	VMOVUPS Y7, 224(AX)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R10
-	JNZ     tile146
+	JNZ     tile165
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000100, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip164
 	VZEROUPPER
 	RET
 
-// func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, cs int, as int, at int, ak int, bk int, bp int, ahead int, mode int)
+// func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x64H(SB), NOSPLIT, $0-104
-	MOVQ     c+0(FP), AX
-	MOVQ     a+8(FP), CX
-	MOVQ     b+16(FP), DX
-	MOVQ     as+48(FP), BX
-	MOVQ     ak+64(FP), BX
-	MOVQ     bk+72(FP), SI
-	MOVQ     cs+40(FP), DI
-	MOVQ     bp+80(FP), R8
+TEXT ·Gemm1x64H(SB), NOSPLIT, $0-120
+	MOVQ     as+56(FP), AX
+	MOVQ     ak+72(FP), BX
+	MOVQ     bk+80(FP), SI
+	MOVQ     cs+48(FP), DI
+	MOVQ     bp+88(FP), R8
 	LEAQ     (R8)(R8*2), R9
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
-	MOVQ     n+32(FP), R10
 
-tile154:
-	MOVQ    mode+96(FP), R11
+strip173:
+	MOVQ c+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+32(FP), R10
+
+tile174:
+	MOVQ    mode+112(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero159
+	JCC     zero179
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -3581,9 +3716,9 @@ tile154:
 	VMOVUPS 160(AX), Y5
 	VMOVUPS 192(AX), Y6
 	VMOVUPS 224(AX), Y7
-	JMP     start160
+	JMP     start180
 
-zero159:
+zero179:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3593,14 +3728,14 @@ zero159:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start160:
+start180:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test157
+	JLT  test177
 
-k155:
+k175:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y9
@@ -3710,13 +3845,13 @@ k155:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	SUBQ         $0x04, R13
-	JGE          k155
+	JGE          k175
 
-test157:
+test177:
 	ADDQ $0x04, R13
-	JZ   done158
+	JZ   done178
 
-one156:
+one176:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y9
@@ -3745,12 +3880,12 @@ one156:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	DECQ         R13
-	JNZ          one156
+	JNZ          one176
 
-done158:
-	MOVQ   mode+96(FP), R11
+done178:
+	MOVQ   mode+112(FP), R11
 	BTQ    $0x01, R11
-	JCC    store161
+	JCC    store181
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3760,7 +3895,7 @@ done158:
 	VADDPS 192(AX), Y6, Y6
 	VADDPS 224(AX), Y7, Y7
 
-store161:
+store181:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3769,10 +3904,15 @@ store161:
 	VMOVUPS Y5, 160(AX)
 	VMOVUPS Y6, 192(AX)
 	VMOVUPS Y7, 224(AX)
-	ADDQ    at+56(FP), CX
+	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R10
-	JNZ     tile154
+	JNZ     tile174
+	MOVQ    bm+96(FP), AX
+	ADDQ    AX, b+16(FP)
+	ADDQ    $0x00000100, c+0(FP)
+	DECQ    m+40(FP)
+	JNZ     strip173
 	VZEROUPPER
 	RET
 
@@ -3784,9 +3924,9 @@ TEXT ·PackRows(SB), NOSPLIT, $0-32
 	MOVQ  n+16(FP), DX
 	MOVQ  ld+24(FP), BX
 	TESTQ DX, DX
-	JZ    end163
+	JZ    end183
 
-loop162:
+loop182:
 	VMOVUPS    (CX), Y0
 	VMOVUPS    Y0, (AX)
 	VMOVUPS    32(CX), Y0
@@ -3795,9 +3935,9 @@ loop162:
 	ADDQ       BX, CX
 	ADDQ       $0x40, AX
 	DECQ       DX
-	JNZ        loop162
+	JNZ        loop182
 
-end163:
+end183:
 	VZEROUPPER
 	RET
 
@@ -3812,18 +3952,18 @@ TEXT ·PackTile(SB), NOSPLIT, $0-40
 	MOVQ  h+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ DX, DX
-	JZ    end165
+	JZ    end185
 
-loop164:
+loop184:
 	VMOVUPS    (CX), Y0
 	VMOVUPS    Y0, (AX)
 	PREFETCHT0 (CX)(BX*8)
 	ADDQ       BX, CX
 	ADDQ       SI, AX
 	DECQ       DX
-	JNZ        loop164
+	JNZ        loop184
 
-end165:
+end185:
 	VZEROUPPER
 	RET
 
@@ -3834,9 +3974,9 @@ TEXT ·Widen(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    end167
+	JZ    end187
 
-loop166:
+loop186:
 	VMOVDQU (CX), Y0
 	VPSLLD  $0x10, Y0, Y1
 	VPSRLD  $0x10, Y0, Y0
@@ -3846,9 +3986,9 @@ loop166:
 	ADDQ    $0x20, CX
 	ADDQ    $0x40, AX
 	DECQ    DX
-	JNZ     loop166
+	JNZ     loop186
 
-end167:
+end187:
 	VZEROUPPER
 	RET
 
@@ -3860,9 +4000,9 @@ TEXT ·WidenRows(SB), NOSPLIT, $0-32
 	MOVQ  n+16(FP), DX
 	MOVQ  ld+24(FP), BX
 	TESTQ DX, DX
-	JZ    end169
+	JZ    end189
 
-loop168:
+loop188:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VMOVDQU   Y0, (AX)
@@ -3872,9 +4012,9 @@ loop168:
 	ADDQ      BX, CX
 	ADDQ      $0x40, AX
 	DECQ      DX
-	JNZ       loop168
+	JNZ       loop188
 
-end169:
+end189:
 	VZEROUPPER
 	RET
 
@@ -3887,7 +4027,7 @@ TEXT ·Exp(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span170:
+span190:
 	VMOVUPS      (CX)(BX*1), Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -3913,7 +4053,7 @@ span170:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span170
+	JLT          span190
 	VZEROUPPER
 	RET
 
@@ -4056,7 +4196,7 @@ TEXT ·Log(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span171:
+span191:
 	VMOVUPS     (CX)(BX*1), Y0
 	VCMPPS      $0x11, lanes00800000<>+0(SB), Y0, Y1
 	VANDPS      lanesc1b80000<>+0(SB), Y1, Y2
@@ -4096,7 +4236,7 @@ span171:
 	VMOVUPS     Y0, (AX)(BX*1)
 	ADDQ        $0x20, BX
 	CMPQ        BX, DX
-	JLT         span171
+	JLT         span191
 	VZEROUPPER
 	RET
 
@@ -4289,7 +4429,7 @@ TEXT ·Sigmoid(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span172:
+span192:
 	VMOVUPS      (CX)(BX*1), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
@@ -4319,7 +4459,7 @@ span172:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span172
+	JLT          span192
 	VZEROUPPER
 	RET
 
@@ -4342,7 +4482,7 @@ TEXT ·RootSoftplus(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span173:
+span193:
 	VMOVUPS      (CX)(BX*1), Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -4400,7 +4540,7 @@ span173:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span173
+	JLT          span193
 	VZEROUPPER
 	RET
 
@@ -4424,13 +4564,13 @@ TEXT ·Add(SB), NOSPLIT, $0-32
 	SHLQ $0x02, BX
 	XORQ SI, SI
 
-span174:
+span194:
 	VMOVUPS (CX)(SI*1), Y0
 	VADDPS  (DX)(SI*1), Y0, Y0
 	VMOVUPS Y0, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	CMPQ    SI, BX
-	JLT     span174
+	JLT     span194
 	VZEROUPPER
 	RET
 
@@ -4449,9 +4589,9 @@ TEXT ·Rho(SB), NOSPLIT, $0-36
 	VBROADCASTSS X2, X2
 	LEAQ         (BX)(BX*2), SI
 
-four175:
+four195:
 	SUBQ   $0x04, DX
-	JLT    ones176
+	JLT    ones196
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
@@ -4459,7 +4599,7 @@ four175:
 	MOVQ   CX, DI
 	XORQ   R8, R8
 
-span179:
+span199:
 	VMOVUPS      (DI), Y7
 	VFMADD231PS  Y7, Y7, Y3
 	VMOVUPS      (DI)(BX*1), Y7
@@ -4471,7 +4611,7 @@ span179:
 	ADDQ         $0x20, DI
 	ADDQ         $0x20, R8
 	CMPQ         R8, BX
-	JLT          span179
+	JLT          span199
 	VEXTRACTF128 $0x01, Y3, X7
 	VADDPS       X7, X3, X7
 	VEXTRACTF128 $0x01, Y4, X3
@@ -4496,22 +4636,22 @@ span179:
 	VMOVUPS      X4, (AX)
 	ADDQ         $0x10, AX
 	LEAQ         (CX)(BX*4), CX
-	JMP          four175
+	JMP          four195
 
-ones176:
+ones196:
 	ADDQ $0x04, DX
-	JZ   done178
+	JZ   done198
 
-one177:
+one197:
 	VXORPS Y3, Y3, Y3
 	XORQ   SI, SI
 
-span180:
+span200:
 	VMOVUPS      (CX)(SI*1), Y4
 	VFMADD231PS  Y4, Y4, Y3
 	ADDQ         $0x20, SI
 	CMPQ         SI, BX
-	JLT          span180
+	JLT          span200
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPS       X4, X3, X3
 	VMOVHLPS     X3, X3, X4
@@ -4526,9 +4666,9 @@ span180:
 	ADDQ         $0x04, AX
 	ADDQ         BX, CX
 	DECQ         DX
-	JNZ          one177
+	JNZ          one197
 
-done178:
+done198:
 	VZEROUPPER
 	RET
 
@@ -4543,26 +4683,26 @@ TEXT ·ScaleRows(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), DI
 	SHLQ  $0x02, DI
 	TESTQ SI, SI
-	JZ    end182
+	JZ    end202
 
-loop181:
+loop201:
 	VBROADCASTSS (BX), Y0
 	XORQ         R8, R8
 
-span183:
+span203:
 	VMULPS  (CX)(R8*1), Y0, Y1
 	VMULPS  (DX)(R8*1), Y1, Y1
 	VMOVUPS Y1, (AX)(R8*1)
 	ADDQ    $0x20, R8
 	CMPQ    R8, DI
-	JLT     span183
+	JLT     span203
 	ADDQ    $0x04, BX
 	ADDQ    DI, CX
 	ADDQ    DI, AX
 	DECQ    SI
-	JNZ     loop181
+	JNZ     loop201
 
-end182:
+end202:
 	VZEROUPPER
 	RET
 
@@ -4580,19 +4720,19 @@ TEXT ·NormGrad(SB), NOSPLIT, $0-56
 	MOVQ       dim+48(FP), R9
 	VCVTSI2SSQ R9, X0, X0
 	TESTQ      DI, DI
-	JZ         end185
+	JZ         end205
 
-loop184:
+loop204:
 	VXORPS Y1, Y1, Y1
 	XORQ   R9, R9
 
-span186:
+span206:
 	VMOVUPS      (CX)(R9*1), Y2
 	VMULPS       (BX)(R9*1), Y2, Y2
 	VFMADD231PS  (DX)(R9*1), Y2, Y1
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JLT          span186
+	JLT          span206
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X1
 	VMOVHLPS     X1, X1, X2
@@ -4606,7 +4746,7 @@ span186:
 	VBROADCASTSS X1, Y1
 	XORQ         R9, R9
 
-span187:
+span207:
 	VMOVUPS      (CX)(R9*1), Y3
 	VMULPS       (BX)(R9*1), Y3, Y3
 	VFNMADD231PS (DX)(R9*1), Y1, Y3
@@ -4615,15 +4755,15 @@ span187:
 	VMOVUPS      Y4, (AX)(R9*1)
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JLT          span187
+	JLT          span207
 	ADDQ         $0x04, SI
 	ADDQ         R8, AX
 	ADDQ         R8, CX
 	ADDQ         R8, DX
 	DECQ         DI
-	JNZ          loop184
+	JNZ          loop204
 
-end185:
+end205:
 	VZEROUPPER
 	RET
 
@@ -4638,9 +4778,9 @@ TEXT ·NormWeights(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), SI
 	SHLQ $0x02, DX
 
-wide188:
+wide208:
 	CMPQ    DX, $0x80
-	JLT     small189
+	JLT     small209
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4649,9 +4789,9 @@ wide188:
 	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
 	TESTQ   R8, R8
-	JZ      end192
+	JZ      end212
 
-loop191:
+loop211:
 	VBROADCASTSS (R9), Y4
 	VMULPS       (SI)(DI*1), Y4, Y5
 	VFMADD231PS  (CX)(DI*1), Y5, Y0
@@ -4664,9 +4804,9 @@ loop191:
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop191
+	JNZ          loop211
 
-end192:
+end212:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4675,36 +4815,36 @@ end192:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DX
-	JMP     wide188
+	JMP     wide208
 
-small189:
+small209:
 	TESTQ   DX, DX
-	JZ      done190
+	JZ      done210
 	VMOVUPS (AX), Y0
 	MOVQ    rows+32(FP), R8
 	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
 	TESTQ   R8, R8
-	JZ      end194
+	JZ      end214
 
-loop193:
+loop213:
 	VBROADCASTSS (R9), Y1
 	VMULPS       (SI)(DI*1), Y1, Y1
 	VFMADD231PS  (CX)(DI*1), Y1, Y0
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop193
+	JNZ          loop213
 
-end194:
+end214:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, SI
 	SUBQ    $0x00000020, DX
-	JMP     small189
+	JMP     small209
 
-done190:
+done210:
 	VZEROUPPER
 	RET
 
@@ -4718,9 +4858,9 @@ TEXT ·ColumnSum(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	SHLQ $0x02, DX
 
-wide195:
+wide215:
 	CMPQ    DX, $0x80
-	JLT     small196
+	JLT     small216
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4728,18 +4868,18 @@ wide195:
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end199
+	JZ      end219
 
-loop198:
+loop218:
 	VADDPS (CX)(SI*1), Y0, Y0
 	VADDPS 32(CX)(SI*1), Y1, Y1
 	VADDPS 64(CX)(SI*1), Y2, Y2
 	VADDPS 96(CX)(SI*1), Y3, Y3
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop198
+	JNZ    loop218
 
-end199:
+end219:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4747,31 +4887,31 @@ end199:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     wide195
+	JMP     wide215
 
-small196:
+small216:
 	TESTQ   DX, DX
-	JZ      done197
+	JZ      done217
 	VMOVUPS (AX), Y0
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end201
+	JZ      end221
 
-loop200:
+loop220:
 	VADDPS (CX)(SI*1), Y0, Y0
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop200
+	JNZ    loop220
 
-end201:
+end221:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     small196
+	JMP     small216
 
-done197:
+done217:
 	VZEROUPPER
 	RET
 
@@ -4785,26 +4925,26 @@ TEXT ·AxpyRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end203
+	JZ    end223
 
-loop202:
+loop222:
 	VBROADCASTSS (DX), Y0
 	XORQ         DI, DI
 
-span204:
+span224:
 	VMOVUPS     (AX)(DI*1), Y1
 	VFMADD231PS (CX)(DI*1), Y0, Y1
 	VMOVUPS     Y1, (AX)(DI*1)
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JLT         span204
+	JLT         span224
 	ADDQ        $0x04, DX
 	ADDQ        SI, CX
 	ADDQ        SI, AX
 	DECQ        BX
-	JNZ         loop202
+	JNZ         loop222
 
-end203:
+end223:
 	VZEROUPPER
 	RET
 
@@ -4818,18 +4958,18 @@ TEXT ·DotRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end206
+	JZ    end226
 
-loop205:
+loop225:
 	VXORPS Y0, Y0, Y0
 	XORQ   DI, DI
 
-span207:
+span227:
 	VMOVUPS      (CX)(DI*1), Y1
 	VFMADD231PS  (DX)(DI*1), Y1, Y0
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JLT          span207
+	JLT          span227
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMOVHLPS     X0, X0, X1
@@ -4841,9 +4981,9 @@ span207:
 	ADDQ         SI, CX
 	ADDQ         SI, DX
 	DECQ         BX
-	JNZ          loop205
+	JNZ          loop225
 
-end206:
+end226:
 	VZEROUPPER
 	RET
 
@@ -4859,14 +4999,14 @@ TEXT ·SwiGLU(SB), NOSPLIT, $0-44
 	VBROADCASTSS limit+40(FP), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y1
 	TESTQ        BX, BX
-	JZ           end209
+	JZ           end229
 
-loop208:
+loop228:
 	VBROADCASTSS (DX), Y2
 	LEAQ         (CX)(SI*1), DI
 	XORQ         R8, R8
 
-span210:
+span230:
 	VMOVUPS      (CX)(R8*1), Y3
 	VMOVUPS      (DI)(R8*1), Y4
 	VMINPS       Y3, Y0, Y3
@@ -4903,14 +5043,14 @@ span210:
 	VMOVUPS      Y3, (AX)(R8*1)
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JLT          span210
+	JLT          span230
 	ADDQ         $0x04, DX
 	ADDQ         SI, AX
 	LEAQ         (CX)(SI*2), CX
 	DECQ         BX
-	JNZ          loop208
+	JNZ          loop228
 
-end209:
+end229:
 	VZEROUPPER
 	RET
 
@@ -4928,16 +5068,16 @@ TEXT ·SwiGLUGrad(SB), NOSPLIT, $0-60
 	VBROADCASTSS limit+56(FP), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y1
 	TESTQ        DI, DI
-	JZ           end212
+	JZ           end232
 
-loop211:
+loop231:
 	VBROADCASTSS (SI), Y2
 	VXORPS       Y3, Y3, Y3
 	LEAQ         (BX)(R8*1), R9
 	LEAQ         (AX)(R8*1), R10
 	XORQ         R11, R11
 
-span213:
+span233:
 	VMOVUPS      (BX)(R11*1), Y4
 	VMOVUPS      (R9)(R11*1), Y5
 	VMINPS       Y4, Y0, Y6
@@ -4994,7 +5134,7 @@ span213:
 	VMOVUPS      Y4, (R10)(R11*1)
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span213
+	JLT          span233
 	VEXTRACTF128 $0x01, Y3, X2
 	VADDPS       X2, X3, X2
 	VMOVHLPS     X2, X2, X3
@@ -5009,14 +5149,14 @@ span213:
 	LEAQ         (BX)(R8*2), BX
 	LEAQ         (AX)(R8*2), AX
 	DECQ         DI
-	JNZ          loop211
+	JNZ          loop231
 
-end212:
+end232:
 	VZEROUPPER
 	RET
 
 // func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·Scores(SB), NOSPLIT, $0-52
 	MOVQ         d+0(FP), AX
 	MOVQ         q+8(FP), CX
@@ -5028,23 +5168,41 @@ TEXT ·Scores(SB), NOSPLIT, $0-52
 	VBROADCASTSS scale+48(FP), Y0
 	LEAQ         (DI)(DI*2), R8
 
-pair216:
-	TESTQ   SI, SI
-	JLE     done217
+pair236:
+	TESTQ      SI, SI
+	JLE        done237
+	CMPQ       SI, $0x0c
+	JLT        near238
+	MOVLQSX    40(BX), R9
+	IMULQ      DI, R9
+	ADDQ       DX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+	MOVLQSX    44(BX), R9
+	IMULQ      DI, R9
+	ADDQ       DX, R9
+	PREFETCHT0 (R9)
+	PREFETCHT0 64(R9)
+	PREFETCHT0 128(R9)
+	PREFETCHT0 192(R9)
+
+near238:
 	MOVLQSX (BX), R11
 	IMULQ   DI, R11
 	ADDQ    DX, R11
 	CMPQ    SI, $0x01
-	JEQ     odd214
+	JEQ     odd234
 	MOVLQSX 4(BX), R10
 	IMULQ   DI, R10
 	ADDQ    DX, R10
-	JMP     both215
+	JMP     both235
 
-odd214:
+odd234:
 	MOVQ R11, R10
 
-both215:
+both235:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -5056,7 +5214,7 @@ both215:
 	MOVQ   CX, R9
 	XORQ   R12, R12
 
-span218:
+span239:
 	VMOVUPS      (R11)(R12*1), Y9
 	VMOVUPS      (R10)(R12*1), Y10
 	VMOVUPS      (R9), Y11
@@ -5074,7 +5232,7 @@ span218:
 	ADDQ         $0x20, R9
 	ADDQ         $0x20, R12
 	CMPQ         R12, DI
-	JLT          span218
+	JLT          span239
 	VEXTRACTF128 $0x01, Y1, X9
 	VADDPS       X9, X1, X9
 	VEXTRACTF128 $0x01, Y2, X1
@@ -5116,9 +5274,9 @@ span218:
 	ADDQ         $0x20, AX
 	ADDQ         $0x08, BX
 	SUBQ         $0x02, SI
-	JMP          pair216
+	JMP          pair236
 
-done217:
+done237:
 	VZEROUPPER
 	RET
 
@@ -5134,16 +5292,16 @@ TEXT ·Softmax(SB), NOSPLIT, $0-40
 	LEAQ           1(CX), BX
 	SHRQ           $0x01, BX
 	TESTQ          BX, BX
-	JZ             end220
+	JZ             end241
 
-loop219:
+loop240:
 	VMOVUPS (DX), Y2
 	VMAXPS  Y1, Y2, Y1
 	ADDQ    $0x20, DX
 	DECQ    BX
-	JNZ     loop219
+	JNZ     loop240
 
-end220:
+end241:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       m+8(FP), DX
@@ -5152,9 +5310,9 @@ end220:
 	MOVQ       CX, DX
 	SHRQ       $0x01, DX
 	TESTQ      DX, DX
-	JZ         end223
+	JZ         end244
 
-loop222:
+loop243:
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5184,11 +5342,11 @@ loop222:
 	VADDPS       X3, X2, X2
 	ADDQ         $0x20, AX
 	DECQ         DX
-	JNZ          loop222
+	JNZ          loop243
 
-end223:
+end244:
 	BTQ          $0x00, CX
-	JCC          last221
+	JCC          last242
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5215,7 +5373,7 @@ end223:
 	VMOVUPS      Y3, (AX)
 	VADDPS       X3, X2, X2
 
-last221:
+last242:
 	VSUBPS       Y1, Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -5257,12 +5415,12 @@ TEXT ·Values(SB), NOSPLIT, $0-64
 	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide224:
+wide245:
 	CMPQ    DI, $0x40
-	JLT     small225
+	JLT     small246
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh227
+	JCC     fresh248
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -5271,9 +5429,9 @@ wide224:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start228
+	JMP     start249
 
-fresh227:
+fresh248:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5283,14 +5441,14 @@ fresh227:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start228:
+start249:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end230
+	JZ    end251
 
-loop229:
+loop250:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -5311,9 +5469,9 @@ loop229:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop229
+	JNZ          loop250
 
-end230:
+end251:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -5325,33 +5483,33 @@ end230:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide224
+	JMP     wide245
 
-small225:
+small246:
 	TESTQ   DI, DI
-	JZ      done226
+	JZ      done247
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh231
+	JCC     fresh252
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start232
+	JMP     start253
 
-fresh231:
+fresh252:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start232:
+start253:
 	MOVQ  e+8(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end234
+	JZ    end255
 
-loop233:
+loop254:
 	MOVLQSX      (DX), R11
 	IMULQ        BX, R11
 	ADDQ         CX, R11
@@ -5367,9 +5525,9 @@ loop233:
 	ADDQ         $0x04, DX
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          loop233
+	JNZ          loop254
 
-end234:
+end255:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -5378,7 +5536,7 @@ end234:
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
 
-done226:
+done247:
 	VZEROUPPER
 	RET
 
@@ -5395,12 +5553,12 @@ TEXT ·QueryGrad(SB), NOSPLIT, $0-64
 	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide235:
+wide256:
 	CMPQ    DI, $0x40
-	JLT     small236
+	JLT     small257
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh238
+	JCC     fresh259
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -5409,9 +5567,9 @@ wide235:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start239
+	JMP     start260
 
-fresh238:
+fresh259:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5421,14 +5579,14 @@ fresh238:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start239:
+start260:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end241
+	JZ    end262
 
-loop240:
+loop261:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -5449,9 +5607,9 @@ loop240:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop240
+	JNZ          loop261
 
-end241:
+end262:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -5463,33 +5621,33 @@ end241:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide235
+	JMP     wide256
 
-small236:
+small257:
 	TESTQ   DI, DI
-	JZ      done237
+	JZ      done258
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh242
+	JCC     fresh263
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start243
+	JMP     start264
 
-fresh242:
+fresh263:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start243:
+start264:
 	MOVQ  e+8(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end245
+	JZ    end266
 
-loop244:
+loop265:
 	MOVLQSX      (DX), R11
 	IMULQ        BX, R11
 	ADDQ         CX, R11
@@ -5505,9 +5663,9 @@ loop244:
 	ADDQ         $0x04, DX
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          loop244
+	JNZ          loop265
 
-end245:
+end266:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -5516,7 +5674,7 @@ end245:
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
 
-done237:
+done258:
 	VZEROUPPER
 	RET
 
@@ -5535,9 +5693,9 @@ TEXT ·AttendGrad(SB), NOSPLIT, $0-64
 	VBROADCASTF128 (DI), Y1
 	VBROADCASTSS   scale+40(FP), Y2
 
-pair246:
+pair267:
 	TESTQ        BX, BX
-	JLE          done247
+	JLE          done268
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5570,16 +5728,16 @@ pair246:
 	VPERM2F128   $0x20, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)
 	CMPQ         BX, $0x01
-	JEQ          done247
+	JEQ          done268
 	VPERM2F128   $0x31, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)(SI*1)
 	LEAQ         (AX)(SI*2), AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x02, BX
-	JMP          pair246
+	JMP          pair267
 
-done247:
+done268:
 	VZEROUPPER
 	RET
 
@@ -5592,9 +5750,9 @@ TEXT ·RowGrad(SB), NOSPLIT, $0-72
 	MOVQ q+8(FP), DX
 	MOVQ do+16(FP), BX
 
-wide249:
+wide270:
 	CMPQ    CX, $0x00000100
-	JLT     small250
+	JLT     small271
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5606,9 +5764,9 @@ wide249:
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end252
+	JZ      end273
 
-loop251:
+loop272:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -5622,9 +5780,9 @@ loop251:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end254
+	JZ      end275
 
-loop253:
+loop274:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (DX)(R8*1), Y8, Y0
 	VFMADD231PS  32(DX)(R8*1), Y8, Y1
@@ -5646,14 +5804,14 @@ loop253:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop253
+	JNZ          loop274
 
-end254:
+end275:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop251
+	JNZ  loop272
 
-end252:
+end273:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5666,18 +5824,18 @@ end252:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000100, CX
-	JMP     wide249
+	JMP     wide270
 
-small250:
+small271:
 	TESTQ   CX, CX
-	JZ      done248
+	JZ      done269
 	VMOVUPS (AX), Y0
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end256
+	JZ      end277
 
-loop255:
+loop276:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -5691,9 +5849,9 @@ loop255:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end258
+	JZ      end279
 
-loop257:
+loop278:
 	VBROADCASTSS (R9), Y1
 	VFMADD231PS  (DX)(R8*1), Y1, Y0
 	VBROADCASTSS 4(R9), Y1
@@ -5701,22 +5859,22 @@ loop257:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop257
+	JNZ          loop278
 
-end258:
+end279:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop255
+	JNZ  loop276
 
-end256:
+end277:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000020, CX
-	JMP     small250
+	JMP     small271
 
-done248:
+done269:
 	VZEROUPPER
 	RET
 
@@ -5728,9 +5886,9 @@ TEXT ·RowGrad4(SB), NOSPLIT, $0-104
 	MOVQ do+16(FP), DX
 	MOVQ width+88(FP), BX
 
-wide259:
+wide280:
 	CMPQ    BX, $0x40
-	JLT     small260
+	JLT     small281
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -5744,9 +5902,9 @@ wide259:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end263
+	JZ      end284
 
-loop262:
+loop283:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -5772,9 +5930,9 @@ loop262:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end265
+	JZ      end286
 
-loop264:
+loop285:
 	VMOVUPS      (CX)(R8*1), Y8
 	VMOVUPS      32(CX)(R8*1), Y9
 	VBROADCASTSS (R9), Y10
@@ -5809,14 +5967,14 @@ loop264:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop264
+	JNZ          loop285
 
-end265:
+end286:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop262
+	JNZ  loop283
 
-end263:
+end284:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -5831,11 +5989,11 @@ end263:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, BX
-	JMP     wide259
+	JMP     wide280
 
-small260:
+small281:
 	TESTQ   BX, BX
-	JZ      done261
+	JZ      done282
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -5845,9 +6003,9 @@ small260:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end267
+	JZ      end288
 
-loop266:
+loop287:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -5873,9 +6031,9 @@ loop266:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end269
+	JZ      end290
 
-loop268:
+loop289:
 	VMOVUPS      (CX)(R8*1), Y4
 	VBROADCASTSS (R9), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -5900,14 +6058,14 @@ loop268:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop268
+	JNZ          loop289
 
-end269:
+end290:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop266
+	JNZ  loop287
 
-end267:
+end288:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -5919,7 +6077,7 @@ end267:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, BX
 
-done261:
+done282:
 	VZEROUPPER
 	RET
 
@@ -5938,7 +6096,7 @@ TEXT ·IndexScores(SB), NOSPLIT, $0-32
 	VXORPS       Y4, Y4, Y4
 	XORQ         DX, DX
 
-span270:
+span291:
 	VMOVUPS     (CX), X5
 	VMAXPS      X4, X5, X5
 	VMOVUPS     16(CX), X7
@@ -5964,7 +6122,7 @@ span270:
 	ADDQ        $0x40, CX
 	ADDQ        $0x10, DX
 	CMPQ        DX, BX
-	JLT         span270
+	JLT         span291
 	VZEROUPPER
 	RET
 
@@ -5977,11 +6135,11 @@ TEXT ·MaxIndex(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	XORQ   DX, DX
 
-span271:
+span292:
 	VPMAXUD      (AX)(DX*1), Y0, Y0
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span271
+	JLT          span292
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
@@ -6004,16 +6162,16 @@ TEXT ·Collapse(SB), NOSPLIT, $0-40
 	SHLQ  $0x02, SI
 	LEAQ  (SI)(SI*2), DI
 	TESTQ BX, BX
-	JZ    end273
+	JZ    end294
 
-loop272:
+loop293:
 	VBROADCASTSS (DX), Y0
 	VBROADCASTSS 4(DX), Y1
 	VBROADCASTSS 8(DX), Y2
 	VBROADCASTSS 12(DX), Y3
 	XORQ         R8, R8
 
-span274:
+span295:
 	VXORPS      Y4, Y4, Y4
 	VFMADD231PS (CX), Y0, Y4
 	VFMADD231PS (CX)(SI*1), Y1, Y4
@@ -6023,14 +6181,14 @@ span274:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, R8
 	CMPQ        R8, SI
-	JLT         span274
+	JLT         span295
 	ADDQ        DI, CX
 	ADDQ        SI, AX
 	ADDQ        $0x00000010, DX
 	DECQ        BX
-	JNZ         loop272
+	JNZ         loop293
 
-end273:
+end294:
 	VZEROUPPER
 	RET
 
@@ -6047,9 +6205,9 @@ TEXT ·CollapseGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end276
+	JZ    end297
 
-loop275:
+loop296:
 	VBROADCASTSS (SI), Y0
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS 4(SI), Y2
@@ -6060,7 +6218,7 @@ loop275:
 	VXORPS       Y7, Y7, Y7
 	XORQ         R10, R10
 
-span277:
+span298:
 	VMOVUPS      (DX)(R10*1), Y8
 	VFMADD231PS  (BX), Y8, Y1
 	VMOVUPS      (AX), Y9
@@ -6082,7 +6240,7 @@ span277:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span277
+	JLT          span298
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X0
 	VEXTRACTF128 $0x01, Y3, X1
@@ -6108,9 +6266,9 @@ span277:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000010, CX
 	DECQ         DI
-	JNZ          loop275
+	JNZ          loop296
 
-end276:
+end297:
 	VZEROUPPER
 	RET
 
@@ -6127,12 +6285,12 @@ TEXT ·Expand(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end279
+	JZ    end300
 
-loop278:
+loop299:
 	XORQ R10, R10
 
-span280:
+span301:
 	VMOVUPS      (DX)(R10*1), Y0
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (CX)(R8*1), Y2
@@ -6186,16 +6344,16 @@ span280:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span280
+	JLT          span301
 	ADDQ         R9, CX
 	ADDQ         R9, AX
 	ADDQ         R8, DX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop278
+	JNZ          loop299
 
-end279:
+end300:
 	VZEROUPPER
 	RET
 
@@ -6212,12 +6370,12 @@ TEXT ·ExpandGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end282
+	JZ    end303
 
-loop281:
+loop302:
 	XORQ R10, R10
 
-span283:
+span304:
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (DX)(R8*1), Y1
 	VMOVUPS      (DX)(R8*2), Y2
@@ -6281,16 +6439,16 @@ span283:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span283
+	JLT          span304
 	ADDQ         R9, AX
 	ADDQ         R9, DX
 	ADDQ         R8, CX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop281
+	JNZ          loop302
 
-end282:
+end303:
 	VZEROUPPER
 	RET
 
@@ -6307,9 +6465,9 @@ TEXT ·ExpandDots(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end285
+	JZ    end306
 
-loop284:
+loop305:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -6323,7 +6481,7 @@ loop284:
 	MOVQ   BX, R10
 	XORQ   R11, R11
 
-span286:
+span307:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      (DX)(R8*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6344,7 +6502,7 @@ span286:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span286
+	JLT          span307
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6419,7 +6577,7 @@ span286:
 	MOVQ         BX, R10
 	XORQ         R11, R11
 
-span287:
+span308:
 	VMOVUPS      (DX)(R8*2), Y10
 	VMOVUPS      (DX)(R9*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6440,7 +6598,7 @@ span287:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span287
+	JLT          span308
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6508,9 +6666,9 @@ span287:
 	ADDQ         $0x00000010, AX
 	ADDQ         $0x40, CX
 	DECQ         DI
-	JNZ          loop284
+	JNZ          loop305
 
-end285:
+end306:
 	VZEROUPPER
 	RET
 
@@ -7573,9 +7731,9 @@ TEXT ·HyperMap(SB), NOSPLIT, $0-76
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again288:
+again309:
 	DECQ    DX
-	JZ      done289
+	JZ      done310
 	LEAQ    (CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -7732,9 +7890,9 @@ again288:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again288
+	JMP     again309
 
-done289:
+done310:
 	LEAQ         768(AX), AX
 	MOVQ         pre+0(FP), DX
 	MOVQ         post+8(FP), BX
@@ -8705,9 +8863,9 @@ TEXT ·HyperMapGrad(SB), NOSPLIT, $0-108
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again290:
+again311:
 	DECQ    DX
-	JZ      done291
+	JZ      done312
 	LEAQ    640(CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -8864,9 +9022,9 @@ again290:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again290
+	JMP     again311
 
-done291:
+done312:
 	LEAQ       256(AX), DX
 	MOVQ       dcomb+48(FP), BX
 	VMOVUPS    (BX), Y0
@@ -8951,7 +9109,7 @@ done291:
 	VMOVUPS    Y0, 480(DX)
 	MOVQ       iters+96(FP), BX
 
-again292:
+again313:
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -9042,7 +9200,7 @@ again292:
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
 	DECQ        BX
-	JZ          done293
+	JZ          done314
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -9132,9 +9290,9 @@ again292:
 	VMULPS      Y5, Y0, Y0
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
-	JMP         again292
+	JMP         again313
 
-done293:
+done314:
 	VXORPS         Y0, Y0, Y0
 	VMOVUPS        (DX), Y1
 	VMOVUPS        1536(AX), Y2
@@ -10133,9 +10291,9 @@ TEXT ·ScaleChains(SB), NOSPLIT, $0-32
 	VMOVSS 4(AX), X1
 	VMOVSS 8(AX), X2
 	TESTQ  BX, BX
-	JZ     end295
+	JZ     end316
 
-loop294:
+loop315:
 	VMOVSS      (CX), X3
 	VFMADD231SS (DX), X3, X0
 	VMOVSS      4(CX), X3
@@ -10187,9 +10345,9 @@ loop294:
 	ADDQ        $0x60, CX
 	ADDQ        $0x60, DX
 	DECQ        BX
-	JNZ         loop294
+	JNZ         loop315
 
-end295:
+end316:
 	VMOVSS X0, (AX)
 	VMOVSS X1, 4(AX)
 	VMOVSS X2, 8(AX)
@@ -10217,18 +10375,18 @@ TEXT ·Rope(SB), NOSPLIT, $0-80
 	VPSRLQ   $0x20, Y0, Y0
 	MOVQ     inverse+64(FP), R9
 	BTQ      $0x00, R9
-	JCC      forward296
+	JCC      forward317
 	VPSLLQ   $0x20, Y0, Y0
 
-forward296:
+forward317:
 	VMOVAPS Y0, Y0
 	TESTQ   SI, SI
-	JZ      end298
+	JZ      end319
 
-loop297:
+loop318:
 	XORQ R12, R12
 
-span299:
+span320:
 	VPMOVZXDQ (DX)(R12*1), Y1
 	VPMOVZXDQ (BX)(R12*1), Y2
 	VMOVSLDUP Y1, Y1
@@ -10238,29 +10396,29 @@ span299:
 	LEAQ      (AX)(R12*2), R10
 	MOVQ      heads+40(FP), R11
 	TESTQ     R11, R11
-	JZ        end301
+	JZ        end322
 
-loop300:
+loop321:
 	VMOVUPS     (R9), Y3
 	VPERMILPS   $0xb1, Y3, Y4
 	VMULPS      Y2, Y4, Y4
 	VFMADD231PS Y1, Y3, Y4
 	MOVQ        add+72(FP), R13
 	BTQ         $0x00, R13
-	JCC         write302
+	JCC         write323
 	VADDPS      (R10), Y4, Y4
 
-write302:
+write323:
 	VMOVUPS Y4, (R10)
 	ADDQ    DI, R9
 	ADDQ    DI, R10
 	DECQ    R11
-	JNZ     loop300
+	JNZ     loop321
 
-end301:
+end322:
 	ADDQ  $0x10, R12
 	CMPQ  R12, R8
-	JLT   span299
+	JLT   span320
 	MOVQ  heads+40(FP), R9
 	IMULQ DI, R9
 	ADDQ  R9, CX
@@ -10268,9 +10426,9 @@ end301:
 	ADDQ  R8, DX
 	ADDQ  R8, BX
 	DECQ  SI
-	JNZ   loop297
+	JNZ   loop318
 
-end298:
+end319:
 	VZEROUPPER
 	RET
 
@@ -10282,15 +10440,15 @@ TEXT ·Pool(SB), NOSPLIT, $0-56
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span303:
+span324:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+32(FP), SI
 	MOVQ    tmp+48(FP), DI
 	MOVQ    slots+24(FP), AX
 	TESTQ   SI, SI
-	JZ      end305
+	JZ      end326
 
-loop304:
+loop325:
 	MOVQ    pool+8(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10302,18 +10460,18 @@ loop304:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop304
+	JNZ     loop325
 
-end305:
+end326:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+32(FP), SI
 	MOVQ   tmp+48(FP), DI
 	MOVQ   slots+24(FP), AX
 	TESTQ  SI, SI
-	JZ     end307
+	JZ     end328
 
-loop306:
+loop327:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10345,16 +10503,16 @@ loop306:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop306
+	JNZ          loop327
 
-end307:
+end328:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y0
 	VMOVUPS Y0, (CX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span303
+	JLT     span324
 	VZEROUPPER
 	RET
 
@@ -10366,15 +10524,15 @@ TEXT ·PoolGrad(SB), NOSPLIT, $0-72
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span308:
+span329:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+48(FP), SI
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end310
+	JZ      end331
 
-loop309:
+loop330:
 	MOVQ    pool+24(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10386,18 +10544,18 @@ loop309:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop309
+	JNZ     loop330
 
-end310:
+end331:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+48(FP), SI
 	MOVQ   tmp+64(FP), DI
 	MOVQ   slots+40(FP), AX
 	TESTQ  SI, SI
-	JZ     end312
+	JZ     end333
 
-loop311:
+loop332:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10429,9 +10587,9 @@ loop311:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop311
+	JNZ          loop332
 
-end312:
+end333:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y1
@@ -10440,9 +10598,9 @@ end312:
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end314
+	JZ      end335
 
-loop313:
+loop334:
 	VMOVUPS (DI), Y3
 	VMULPS  Y0, Y3, Y3
 	VMULPS  Y2, Y3, Y3
@@ -10466,12 +10624,12 @@ loop313:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop313
+	JNZ     loop334
 
-end314:
+end335:
 	ADDQ $0x20, BX
 	CMPQ BX, DX
-	JLT  span308
+	JLT  span329
 	VZEROUPPER
 	RET
 
@@ -10485,12 +10643,12 @@ TEXT ·LogProb(SB), NOSPLIT, $0-28
 	VMOVUPS      lanesff800000<>+0(SB), Y1
 	XORQ         DX, DX
 
-span315:
+span336:
 	VMULPS     (AX)(DX*1), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	ADDQ       $0x20, DX
 	CMPQ       DX, CX
-	JLT        span315
+	JLT        span336
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	VPERMILPS  $0x4e, Y1, Y2
@@ -10502,7 +10660,7 @@ span315:
 	VXORPS     Y4, Y4, Y4
 	XORQ       DX, DX
 
-span316:
+span337:
 	VMULPS       (AX)(DX*1), Y0, Y5
 	VSUBPS       Y1, Y5, Y5
 	VMOVUPS      lanes4b400000<>+0(SB), Y6
@@ -10532,7 +10690,7 @@ span316:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span316
+	JLT          span337
 	MOVQ         sums+0(FP), AX
 	VMOVSS       X1, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
@@ -10567,7 +10725,7 @@ TEXT ·LogProbGrad(SB), NOSPLIT, $0-56
 	VXORPS       Y5, Y5, Y5
 	XORQ         BX, BX
 
-span317:
+span338:
 	VMULPS       (CX)(BX*1), Y0, Y6
 	VSUBPS       Y1, Y6, Y6
 	VMOVUPS      lanes4b400000<>+0(SB), Y7
@@ -10595,7 +10753,7 @@ span317:
 	VMULPS       Y2, Y8, Y8
 	MOVQ         entropy+48(FP), SI
 	BTQ          $0x00, SI
-	JCC          done318
+	JCC          done339
 	VMOVAPS      Y8, Y9
 	VADDPS       Y4, Y6, Y6
 	VMULPS       Y6, Y7, Y6
@@ -10603,12 +10761,12 @@ span317:
 	VCMPPS       $0x04, Y5, Y7, Y6
 	VBLENDVPS    Y6, Y9, Y8, Y8
 
-done318:
+done339:
 	VMULPS  Y0, Y8, Y6
 	VMOVUPS Y6, (AX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span317
+	JLT     span338
 	VZEROUPPER
 	RET
 
@@ -10622,39 +10780,39 @@ TEXT ·Combine(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end320
+	JZ    end341
 
-loop319:
+loop340:
 	XORQ R9, R9
 
-span321:
+span342:
 	VXORPS Y0, Y0, Y0
 	MOVQ   DX, DI
 	MOVQ   k+24(FP), R8
 	TESTQ  R8, R8
-	JZ     end323
+	JZ     end344
 
-loop322:
+loop343:
 	MOVLQSX (DI), R10
 	IMULQ   SI, R10
 	ADDQ    CX, R10
 	VADDPS  (R10)(R9*1), Y0, Y0
 	ADDQ    $0x04, DI
 	DECQ    R8
-	JNZ     loop322
+	JNZ     loop343
 
-end323:
+end344:
 	VADDPS  (AX)(R9*1), Y0, Y0
 	VMOVUPS Y0, (AX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, SI
-	JLT     span321
+	JLT     span342
 	MOVQ    DI, DX
 	ADDQ    SI, AX
 	DECQ    BX
-	JNZ     loop319
+	JNZ     loop340
 
-end320:
+end341:
 	VZEROUPPER
 	RET
 
@@ -10668,7 +10826,7 @@ TEXT ·TopMask(SB), NOSPLIT, $0-40
 	VXORPS Y0, Y0, Y0
 	XORQ   BX, BX
 
-span324:
+span345:
 	VADDPS       (DX)(BX*1), Y0, Y1
 	VPSRAD       $0x1f, Y1, Y2
 	VPSRLD       $0x01, Y2, Y2
@@ -10678,28 +10836,28 @@ span324:
 	VMOVDQU      Y1, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, CX
-	JLT          span324
+	JLT          span345
 	MOVQ         mask+0(FP), DX
 	VPBROADCASTD keep+32(FP), Y0
 	VPCMPEQD     Y1, Y1, Y1
 	XORQ         SI, SI
 
-block325:
+block346:
 	VXORPS  Y4, Y4, Y4
 	VMOVDQU (AX)(SI*1), Y2
 	VPADDD  Y1, Y2, Y3
 	XORQ    BX, BX
 
-count326:
+count347:
 	CMPQ         BX, SI
-	JGE          counted327
+	JGE          counted348
 	VPBROADCASTD (AX)(BX*1), Y5
 	VPCMPGTD     Y3, Y5, Y5
 	VPSUBD       Y5, Y4, Y4
 	ADDQ         $0x04, BX
-	JMP          count326
+	JMP          count347
 
-counted327:
+counted348:
 	VPADDD       earlier<>+0(SB), Y2, Y3
 	LEAQ         (AX)(SI*1), BX
 	VPBROADCASTD (BX), Y5
@@ -10742,23 +10900,23 @@ counted327:
 	VPSUBD       Y5, Y4, Y4
 	LEAQ         32(SI), BX
 
-count328:
+count349:
 	CMPQ         BX, CX
-	JGE          counted329
+	JGE          counted350
 	VPBROADCASTD (AX)(BX*1), Y3
 	VPCMPGTD     Y2, Y3, Y3
 	VPSUBD       Y3, Y4, Y4
 	ADDQ         $0x04, BX
-	JMP          count328
+	JMP          count349
 
-counted329:
+counted350:
 	VPCMPGTD  Y4, Y0, Y4
 	VMOVMSKPS Y4, BX
 	MOVB      BL, (DX)
 	INCQ      DX
 	ADDQ      $0x20, SI
 	CMPQ      SI, CX
-	JLT       block325
+	JLT       block346
 	VZEROUPPER
 	RET
 

@@ -36,6 +36,9 @@ func heads(p gp, width, width3 gp) []operand.Mem {
 	return []operand.Mem{at(p, 0), idx(p, width, 1, 0), idx(p, width, 2, 0), idx(p, width3, 1, 0)}
 }
 
+// scoresAhead is how many rows ahead scores fetches: rows lie anywhere in a pool.
+const scoresAhead = 10
+
 func (g *gen) scores() {
 	g.fn("Scores", "(d, q, pool *float32, rows *int32, n, dim int, scale float32)",
 		"Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.")
@@ -49,6 +52,16 @@ func (g *gen) scores() {
 	g.Label(pair)
 	g.TESTQ(n, n)
 	g.JLE(operand.LabelRef(done))
+	near := g.label("near")
+	g.CMPQ(n, operand.Imm(scoresAhead+2))
+	g.JLT(operand.LabelRef(near))
+	for i := range 2 {
+		next := g.rowAt(pool, at(rows, 4*(scoresAhead+i)), width)
+		for line := range 4 {
+			g.PREFETCHT0(at(next, 64*line))
+		}
+	}
+	g.Label(near)
 	r0 := g.rowAt(pool, at(rows, 0), width)
 	g.CMPQ(n, operand.Imm(1))
 	g.JEQ(operand.LabelRef(odd))

@@ -43,13 +43,16 @@ func (g *gen) tile(rows, panels int, half bool) {
 	if half {
 		name, of = name+"H", "uint16"
 	}
-	g.fn(name, "(c, a *float32, b *"+of+", k, n, cs, as, at, ak, bk, bp, ahead, mode int)",
-		fmt.Sprintf("%s multiplies n tiles of %d rows by %d panels; see Args.", name, rows, panels))
+	g.fn(name, "(c, a *float32, b *"+of+", k, n, m, cs, as, at, ak, bk, bp, bm, ahead, mode int)",
+		fmt.Sprintf("%s multiplies n tiles of %d rows by m times %d panels.", name, rows, panels))
 	t := &tile{gen: g, rows: rows, panels: panels, half: half}
 	t.load()
 
-	n, next, again := g.arg("n"), g.label("tile"), g.label("k")
+	strip, next, again := g.label("strip"), g.label("tile"), g.label("k")
 	one, test, done := g.label("one"), g.label("test"), g.label("done")
+	n := g.GP64()
+	g.Label(strip)
+	t.begin(n)
 	g.Label(next)
 	t.start()
 	if rows > 3 {
@@ -78,12 +81,14 @@ func (g *gen) tile(rows, panels int, half bool) {
 	t.advance()
 	g.DECQ(n)
 	g.JNZ(operand.LabelRef(next))
+	t.nextPanels()
+	g.JNZ(operand.LabelRef(strip))
 	g.end()
 }
 
 // load brings the arguments that stay in registers.
 func (t *tile) load() {
-	t.c, t.a, t.b = t.arg("c"), t.arg("a"), t.arg("b")
+	t.c, t.a, t.b = t.GP64(), t.GP64(), t.GP64()
 	t.as, t.ak, t.bk = t.arg("as"), t.arg("ak"), t.arg("bk")
 	t.cs = t.arg("cs")
 	if t.rows > 3 {
@@ -107,6 +112,22 @@ func (t *tile) load() {
 		t.VPCMPEQD(t.high, t.high, t.high)
 		t.VPSLLD(operand.Imm(16), t.high, t.high)
 	}
+}
+
+// begin points at the first tile of the panels at hand.
+func (t *tile) begin(n gp) {
+	t.Load(t.Param("c"), t.c)
+	t.Load(t.Param("a"), t.a)
+	t.Load(t.Param("b"), t.b)
+	t.Load(t.Param("n"), n)
+}
+
+// nextPanels moves the arguments, which are the function's own, to the next panels. It leaves the flags of what is left of m.
+func (t *tile) nextPanels() {
+	r := t.arg("bm")
+	t.ADDQ(r, t.memory("b"))
+	t.ADDQ(operand.U32(64*t.panels), t.memory("c"))
+	t.DECQ(t.memory("m"))
 }
 
 // times returns r*m in a new register, m 3 or 5.
