@@ -59,7 +59,8 @@ var watches = []watch{
 		return ""
 	}},
 	{"flat-loss", "warning", func(s rl.Stats, _ bool) string {
-		if s["rollout/zero_std/ratio"] < 1 && s["train/grad_norm"] == 0 {
+		flat, varies := s["rollout/zero_std/ratio"]
+		if norm, known := s["train/grad_norm"]; known && varies && norm == 0 && flat < 1 {
 			return "rewards vary and the gradient is 0: nothing is trained"
 		}
 		return ""

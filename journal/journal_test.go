@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"furlong/metrics"
+	"furlong/metrics/disk"
+	"furlong/metrics/run"
+	"furlong/metrics/samples"
+	"furlong/orchestrator"
+	"furlong/rl"
+)
+
+func newJournal(t *testing.T) (*Journal, string) {
+	t.Helper()
+	self, err := run.Self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "run")
+	d, err := run.Create(path, run.Options{
+		Now: time.Now, Log: slog.New(slog.DiscardHandler), Self: self, Planned: 3,
+		Text: func(id int32) []byte { return []byte{byte(id)} },
+	})
+	if err != nil {
+		t.Skipf("a run directory can't be made here: %v", err)
+	}
+	t.Cleanup(func() { d.End(run.Finished, "test") })
+	return &Journal{
+		Dir: d, Log: slog.New(slog.DiscardHandler), Exact: true, Tell: func(int, string, rl.Stats) {},
+		Load: func() [][]uint32 { return [][]uint32{{3, 1}, {2, 2}} },
+	}, path
+}
+
+func report(cycle int, stats rl.Stats) *orchestrator.Report {
+	p := &rl.Prompt{ID: "p", Text: "a", Tokens: []int32{'a'}, Label: "1"}
+	s := &rl.Sample{
+		Prompt: p, Response: []int32{'1'}, LogProbs: []float32{-1}, TrainLogProbs: []float32{-1}, Entropy: []float32{0.5},
+		Versions: []rl.Span{{Version: 1, Tokens: 1}}, Stop: rl.StopLength, Text: "1", Verdict: rl.Right, Reward: 1,
+	}
+	return &orchestrator.Report{Cycle: cycle, Step: cycle, Version: 1, Samples: []*rl.Sample{s}, Stats: stats}
+}
+
+// What was told of a cycle can be read back: the row, the samples, the experts.
+func TestCycleIsWrittenDown(t *testing.T) {
+	j, path := newJournal(t)
+	if err := j.Cycle(report(1, rl.Stats{"rollout/raw_reward": 1})); err != nil {
+		t.Fatal(err)
+	}
+	rows, bad, err := metrics.ReadRows(filepath.Join(path, run.RowsFile))
+	if err != nil || len(bad) > 0 || len(rows) != 1 || rows[0].Values["rollout/raw_reward"] != 1 {
+		t.Errorf("rows %v, %v, %v", rows, bad, err)
+	}
+	body, err := samples.OpenBody(filepath.Join(path, run.SamplesDir, samples.Name(1, "")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer body.Close()
+	if len(body.Rows) != 1 || body.Rows[0].Reward != 1 {
+		t.Errorf("samples %v, want one with reward 1", body.Rows)
+	}
+	e, err := run.ReadExperts(filepath.Join(path, run.ExpertsFile(1)))
+	if err != nil || e.Layers != 2 || e.Tokens[0] != 3 {
+		t.Errorf("experts %+v, %v", e, err)
+	}
+}
+
+// An alarm is raised once, and cleared once.
+func TestAlarms(t *testing.T) {
+	j, path := newJournal(t)
+	for cycle, gap := range []float64{0, 0.5, 0.5, 0} {
+		if err := j.Cycle(report(cycle+1, rl.Stats{"train/logp_diff/max": gap})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, _, err := disk.ReadLines(filepath.Join(path, run.AlarmsFile), run.ParseAlarm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range all {
+		got = append(got, a.Kind+" "+a.ID)
+	}
+	if want := "raised gap, cleared gap"; strings.Join(got, ", ") != want {
+		t.Errorf("alarms %v, want %s", got, want)
+	}
+}
+
+func TestWatches(t *testing.T) {
+	for id, s := range map[string]rl.Stats{
+		"gap": {"train/logp_diff/max": 1e-7}, "nonfinite": {"train/nonfinite_tokens": 1}, "skipped": {"train/skipped_steps": 1},
+		"invalid": {"reward/invalid": 0.06}, "truncated": {"rollout/truncated_ratio": 0.3}, "no-signal": {"rollout/zero_std/ratio": 1, "train/grad_norm": 0},
+		"flat-loss": {"rollout/zero_std/ratio": 0.5, "train/grad_norm": 0},
+	} {
+		for _, w := range watches {
+			if got := w.look(s, true) != ""; got != (w.id == id) {
+				t.Errorf("%s: watch %s says %v", id, w.id, got)
+			}
+		}
+	}
+	if w := watches[0]; w.look(rl.Stats{"train/logp_diff/max": 1}, false) != "" {
+		t.Error("a gap between different formats raises the alarm of equal ones")
+	}
+}
