@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"furlong/dtype"
+	"furlong/kernels/cpu/asm"
 	"furlong/tensor"
 )
 
@@ -48,7 +49,7 @@ func (b *Backend) Prepare(w *tensor.Tensor) {
 	}
 	b.each(e*blocks(n), k*panel/8, func(lo, hi int, _ *scratch) {
 		for i := lo; i < hi; i++ {
-			p.pack(w, i)
+			p.pack(b.simd, w, i)
 		}
 	})
 }
@@ -57,10 +58,14 @@ func (b *Backend) Prepare(w *tensor.Tensor) {
 func blocks(n int) int { return (n + panel - 1) / panel }
 
 // pack fills panel i, counted over all matrices.
-func (p *panels) pack(w *tensor.Tensor, i int) {
+func (p *panels) pack(simd bool, w *tensor.Tensor, i int) {
 	first := i % blocks(p.n) * panel
 	rows, at := min(panel, p.n-first), (i/blocks(p.n)*p.n+first)*p.k
 	if w.Type == dtype.F32 {
+		if simd && rows == panel && p.k%8 == 0 {
+			asm.PackPanel(part(p.mem.F32(), i*p.k*panel, p.k*panel), part(w.F32(), at, rows*p.k), p.k, p.k)
+			return
+		}
 		packF32(p.mem.F32()[i*p.k*panel:][:p.k*panel], w.F32()[at:], rows, p.k)
 	} else {
 		packBF16(p.mem.BF16()[i*p.k*panel:][:p.k*panel], w.BF16()[at:], rows, p.k)

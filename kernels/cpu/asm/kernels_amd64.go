@@ -119,6 +119,11 @@ func PackRows(dst *float32, b *float32, n int, ld int)
 //go:noescape
 func PackTile(dst *float32, a *float32, n int, ld int, h int)
 
+// PackPanel sets dst [k, 16] to the transpose of 16 rows of w, ld apart; k is a multiple of eight.
+//
+//go:noescape
+func PackPanel(dst *float32, w *float32, k int, ld int)
+
 // Widen sets dst [n, 16] to n lines of a bfloat16 panel, columns j and j+8 in one word.
 //
 //go:noescape

@@ -3967,6 +3967,114 @@ end185:
 	VZEROUPPER
 	RET
 
+// func PackPanel(dst *float32, w *float32, k int, ld int)
+// Requires: AVX
+TEXT ·PackPanel(SB), NOSPLIT, $0-32
+	MOVQ  dst+0(FP), AX
+	MOVQ  w+8(FP), CX
+	MOVQ  k+16(FP), DX
+	MOVQ  ld+24(FP), BX
+	SHLQ  $0x02, BX
+	SHRQ  $0x03, DX
+	LEAQ  (BX)(BX*2), SI
+	TESTQ DX, DX
+	JZ    end187
+
+loop186:
+	MOVQ       CX, DI
+	VMOVUPS    (DI), Y0
+	VMOVUPS    (DI)(BX*1), Y1
+	VMOVUPS    (DI)(BX*2), Y2
+	VMOVUPS    (DI)(SI*1), Y3
+	LEAQ       (DI)(BX*4), DI
+	VMOVUPS    (DI), Y4
+	VMOVUPS    (DI)(BX*1), Y5
+	VMOVUPS    (DI)(BX*2), Y6
+	VMOVUPS    (DI)(SI*1), Y7
+	LEAQ       (DI)(BX*4), DI
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VSHUFPS    $0x44, Y1, Y8, Y7
+	VSHUFPS    $0xee, Y1, Y8, Y1
+	VSHUFPS    $0x44, Y2, Y0, Y8
+	VSHUFPS    $0xee, Y2, Y0, Y0
+	VSHUFPS    $0x44, Y5, Y3, Y2
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y6, Y4, Y5
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, (AX)
+	VMOVUPS    Y7, 64(AX)
+	VMOVUPS    Y3, 128(AX)
+	VMOVUPS    Y8, 192(AX)
+	VMOVUPS    Y2, 256(AX)
+	VMOVUPS    Y1, 320(AX)
+	VMOVUPS    Y5, 384(AX)
+	VMOVUPS    Y0, 448(AX)
+	VMOVUPS    (DI), Y0
+	VMOVUPS    (DI)(BX*1), Y1
+	VMOVUPS    (DI)(BX*2), Y2
+	VMOVUPS    (DI)(SI*1), Y3
+	LEAQ       (DI)(BX*4), DI
+	VMOVUPS    (DI), Y4
+	VMOVUPS    (DI)(BX*1), Y5
+	VMOVUPS    (DI)(BX*2), Y6
+	VMOVUPS    (DI)(SI*1), Y7
+	LEAQ       (DI)(BX*4), DI
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y0
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPS  Y7, Y6, Y5
+	VUNPCKHPS  Y7, Y6, Y6
+	VSHUFPS    $0x44, Y1, Y8, Y7
+	VSHUFPS    $0xee, Y1, Y8, Y1
+	VSHUFPS    $0x44, Y2, Y0, Y8
+	VSHUFPS    $0xee, Y2, Y0, Y0
+	VSHUFPS    $0x44, Y5, Y3, Y2
+	VSHUFPS    $0xee, Y5, Y3, Y3
+	VSHUFPS    $0x44, Y6, Y4, Y5
+	VSHUFPS    $0xee, Y6, Y4, Y4
+	VPERM2F128 $0x20, Y2, Y7, Y6
+	VPERM2F128 $0x31, Y2, Y7, Y2
+	VPERM2F128 $0x20, Y3, Y1, Y7
+	VPERM2F128 $0x31, Y3, Y1, Y1
+	VPERM2F128 $0x20, Y5, Y8, Y3
+	VPERM2F128 $0x31, Y5, Y8, Y5
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y0
+	VMOVUPS    Y6, 32(AX)
+	VMOVUPS    Y7, 96(AX)
+	VMOVUPS    Y3, 160(AX)
+	VMOVUPS    Y8, 224(AX)
+	VMOVUPS    Y2, 288(AX)
+	VMOVUPS    Y1, 352(AX)
+	VMOVUPS    Y5, 416(AX)
+	VMOVUPS    Y0, 480(AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x00000200, AX
+	DECQ       DX
+	JNZ        loop186
+
+end187:
+	VZEROUPPER
+	RET
+
 // func Widen(dst *float32, panel *uint16, n int)
 // Requires: AVX, AVX2
 TEXT ·Widen(SB), NOSPLIT, $0-24
@@ -3974,9 +4082,9 @@ TEXT ·Widen(SB), NOSPLIT, $0-24
 	MOVQ  panel+8(FP), CX
 	MOVQ  n+16(FP), DX
 	TESTQ DX, DX
-	JZ    end187
+	JZ    end189
 
-loop186:
+loop188:
 	VMOVDQU (CX), Y0
 	VPSLLD  $0x10, Y0, Y1
 	VPSRLD  $0x10, Y0, Y0
@@ -3986,9 +4094,9 @@ loop186:
 	ADDQ    $0x20, CX
 	ADDQ    $0x40, AX
 	DECQ    DX
-	JNZ     loop186
+	JNZ     loop188
 
-end187:
+end189:
 	VZEROUPPER
 	RET
 
@@ -4000,9 +4108,9 @@ TEXT ·WidenRows(SB), NOSPLIT, $0-32
 	MOVQ  n+16(FP), DX
 	MOVQ  ld+24(FP), BX
 	TESTQ DX, DX
-	JZ    end189
+	JZ    end191
 
-loop188:
+loop190:
 	VPMOVZXWD (CX), Y0
 	VPSLLD    $0x10, Y0, Y0
 	VMOVDQU   Y0, (AX)
@@ -4012,9 +4120,9 @@ loop188:
 	ADDQ      BX, CX
 	ADDQ      $0x40, AX
 	DECQ      DX
-	JNZ       loop188
+	JNZ       loop190
 
-end189:
+end191:
 	VZEROUPPER
 	RET
 
@@ -4027,7 +4135,7 @@ TEXT ·Exp(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span190:
+span192:
 	VMOVUPS      (CX)(BX*1), Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -4053,7 +4161,7 @@ span190:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span190
+	JLT          span192
 	VZEROUPPER
 	RET
 
@@ -4196,7 +4304,7 @@ TEXT ·Log(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span191:
+span193:
 	VMOVUPS     (CX)(BX*1), Y0
 	VCMPPS      $0x11, lanes00800000<>+0(SB), Y0, Y1
 	VANDPS      lanesc1b80000<>+0(SB), Y1, Y2
@@ -4236,7 +4344,7 @@ span191:
 	VMOVUPS     Y0, (AX)(BX*1)
 	ADDQ        $0x20, BX
 	CMPQ        BX, DX
-	JLT         span191
+	JLT         span193
 	VZEROUPPER
 	RET
 
@@ -4429,7 +4537,7 @@ TEXT ·Sigmoid(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span192:
+span194:
 	VMOVUPS      (CX)(BX*1), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
@@ -4459,7 +4567,7 @@ span192:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span192
+	JLT          span194
 	VZEROUPPER
 	RET
 
@@ -4482,7 +4590,7 @@ TEXT ·RootSoftplus(SB), NOSPLIT, $0-24
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span193:
+span195:
 	VMOVUPS      (CX)(BX*1), Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -4540,7 +4648,7 @@ span193:
 	VMOVUPS      Y0, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, DX
-	JLT          span193
+	JLT          span195
 	VZEROUPPER
 	RET
 
@@ -4564,13 +4672,13 @@ TEXT ·Add(SB), NOSPLIT, $0-32
 	SHLQ $0x02, BX
 	XORQ SI, SI
 
-span194:
+span196:
 	VMOVUPS (CX)(SI*1), Y0
 	VADDPS  (DX)(SI*1), Y0, Y0
 	VMOVUPS Y0, (AX)(SI*1)
 	ADDQ    $0x20, SI
 	CMPQ    SI, BX
-	JLT     span194
+	JLT     span196
 	VZEROUPPER
 	RET
 
@@ -4589,9 +4697,9 @@ TEXT ·Rho(SB), NOSPLIT, $0-36
 	VBROADCASTSS X2, X2
 	LEAQ         (BX)(BX*2), SI
 
-four195:
+four197:
 	SUBQ   $0x04, DX
-	JLT    ones196
+	JLT    ones198
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
@@ -4599,7 +4707,7 @@ four195:
 	MOVQ   CX, DI
 	XORQ   R8, R8
 
-span199:
+span201:
 	VMOVUPS      (DI), Y7
 	VFMADD231PS  Y7, Y7, Y3
 	VMOVUPS      (DI)(BX*1), Y7
@@ -4611,7 +4719,7 @@ span199:
 	ADDQ         $0x20, DI
 	ADDQ         $0x20, R8
 	CMPQ         R8, BX
-	JLT          span199
+	JLT          span201
 	VEXTRACTF128 $0x01, Y3, X7
 	VADDPS       X7, X3, X7
 	VEXTRACTF128 $0x01, Y4, X3
@@ -4636,22 +4744,22 @@ span199:
 	VMOVUPS      X4, (AX)
 	ADDQ         $0x10, AX
 	LEAQ         (CX)(BX*4), CX
-	JMP          four195
+	JMP          four197
 
-ones196:
+ones198:
 	ADDQ $0x04, DX
-	JZ   done198
+	JZ   done200
 
-one197:
+one199:
 	VXORPS Y3, Y3, Y3
 	XORQ   SI, SI
 
-span200:
+span202:
 	VMOVUPS      (CX)(SI*1), Y4
 	VFMADD231PS  Y4, Y4, Y3
 	ADDQ         $0x20, SI
 	CMPQ         SI, BX
-	JLT          span200
+	JLT          span202
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPS       X4, X3, X3
 	VMOVHLPS     X3, X3, X4
@@ -4666,9 +4774,9 @@ span200:
 	ADDQ         $0x04, AX
 	ADDQ         BX, CX
 	DECQ         DX
-	JNZ          one197
+	JNZ          one199
 
-done198:
+done200:
 	VZEROUPPER
 	RET
 
@@ -4683,26 +4791,26 @@ TEXT ·ScaleRows(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), DI
 	SHLQ  $0x02, DI
 	TESTQ SI, SI
-	JZ    end202
+	JZ    end204
 
-loop201:
+loop203:
 	VBROADCASTSS (BX), Y0
 	XORQ         R8, R8
 
-span203:
+span205:
 	VMULPS  (CX)(R8*1), Y0, Y1
 	VMULPS  (DX)(R8*1), Y1, Y1
 	VMOVUPS Y1, (AX)(R8*1)
 	ADDQ    $0x20, R8
 	CMPQ    R8, DI
-	JLT     span203
+	JLT     span205
 	ADDQ    $0x04, BX
 	ADDQ    DI, CX
 	ADDQ    DI, AX
 	DECQ    SI
-	JNZ     loop201
+	JNZ     loop203
 
-end202:
+end204:
 	VZEROUPPER
 	RET
 
@@ -4720,19 +4828,19 @@ TEXT ·NormGrad(SB), NOSPLIT, $0-56
 	MOVQ       dim+48(FP), R9
 	VCVTSI2SSQ R9, X0, X0
 	TESTQ      DI, DI
-	JZ         end205
+	JZ         end207
 
-loop204:
+loop206:
 	VXORPS Y1, Y1, Y1
 	XORQ   R9, R9
 
-span206:
+span208:
 	VMOVUPS      (CX)(R9*1), Y2
 	VMULPS       (BX)(R9*1), Y2, Y2
 	VFMADD231PS  (DX)(R9*1), Y2, Y1
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JLT          span206
+	JLT          span208
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X1
 	VMOVHLPS     X1, X1, X2
@@ -4746,7 +4854,7 @@ span206:
 	VBROADCASTSS X1, Y1
 	XORQ         R9, R9
 
-span207:
+span209:
 	VMOVUPS      (CX)(R9*1), Y3
 	VMULPS       (BX)(R9*1), Y3, Y3
 	VFNMADD231PS (DX)(R9*1), Y1, Y3
@@ -4755,15 +4863,15 @@ span207:
 	VMOVUPS      Y4, (AX)(R9*1)
 	ADDQ         $0x20, R9
 	CMPQ         R9, R8
-	JLT          span207
+	JLT          span209
 	ADDQ         $0x04, SI
 	ADDQ         R8, AX
 	ADDQ         R8, CX
 	ADDQ         R8, DX
 	DECQ         DI
-	JNZ          loop204
+	JNZ          loop206
 
-end205:
+end207:
 	VZEROUPPER
 	RET
 
@@ -4778,9 +4886,9 @@ TEXT ·NormWeights(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), SI
 	SHLQ $0x02, DX
 
-wide208:
+wide210:
 	CMPQ    DX, $0x80
-	JLT     small209
+	JLT     small211
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4789,9 +4897,9 @@ wide208:
 	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
 	TESTQ   R8, R8
-	JZ      end212
+	JZ      end214
 
-loop211:
+loop213:
 	VBROADCASTSS (R9), Y4
 	VMULPS       (SI)(DI*1), Y4, Y5
 	VFMADD231PS  (CX)(DI*1), Y5, Y0
@@ -4804,9 +4912,9 @@ loop211:
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop211
+	JNZ          loop213
 
-end212:
+end214:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4815,36 +4923,36 @@ end212:
 	ADDQ    $0x00000080, CX
 	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DX
-	JMP     wide208
+	JMP     wide210
 
-small209:
+small211:
 	TESTQ   DX, DX
-	JZ      done210
+	JZ      done212
 	VMOVUPS (AX), Y0
 	MOVQ    rows+32(FP), R8
 	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
 	TESTQ   R8, R8
-	JZ      end214
+	JZ      end216
 
-loop213:
+loop215:
 	VBROADCASTSS (R9), Y1
 	VMULPS       (SI)(DI*1), Y1, Y1
 	VFMADD231PS  (CX)(DI*1), Y1, Y0
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop213
+	JNZ          loop215
 
-end214:
+end216:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, SI
 	SUBQ    $0x00000020, DX
-	JMP     small209
+	JMP     small211
 
-done210:
+done212:
 	VZEROUPPER
 	RET
 
@@ -4858,9 +4966,9 @@ TEXT ·ColumnSum(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	SHLQ $0x02, DX
 
-wide215:
+wide217:
 	CMPQ    DX, $0x80
-	JLT     small216
+	JLT     small218
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4868,18 +4976,18 @@ wide215:
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end219
+	JZ      end221
 
-loop218:
+loop220:
 	VADDPS (CX)(SI*1), Y0, Y0
 	VADDPS 32(CX)(SI*1), Y1, Y1
 	VADDPS 64(CX)(SI*1), Y2, Y2
 	VADDPS 96(CX)(SI*1), Y3, Y3
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop218
+	JNZ    loop220
 
-end219:
+end221:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4887,31 +4995,31 @@ end219:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     wide215
+	JMP     wide217
 
-small216:
+small218:
 	TESTQ   DX, DX
-	JZ      done217
+	JZ      done219
 	VMOVUPS (AX), Y0
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end221
+	JZ      end223
 
-loop220:
+loop222:
 	VADDPS (CX)(SI*1), Y0, Y0
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop220
+	JNZ    loop222
 
-end221:
+end223:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     small216
+	JMP     small218
 
-done217:
+done219:
 	VZEROUPPER
 	RET
 
@@ -4925,26 +5033,26 @@ TEXT ·AxpyRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end223
+	JZ    end225
 
-loop222:
+loop224:
 	VBROADCASTSS (DX), Y0
 	XORQ         DI, DI
 
-span224:
+span226:
 	VMOVUPS     (AX)(DI*1), Y1
 	VFMADD231PS (CX)(DI*1), Y0, Y1
 	VMOVUPS     Y1, (AX)(DI*1)
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JLT         span224
+	JLT         span226
 	ADDQ        $0x04, DX
 	ADDQ        SI, CX
 	ADDQ        SI, AX
 	DECQ        BX
-	JNZ         loop222
+	JNZ         loop224
 
-end223:
+end225:
 	VZEROUPPER
 	RET
 
@@ -4958,18 +5066,18 @@ TEXT ·DotRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end226
+	JZ    end228
 
-loop225:
+loop227:
 	VXORPS Y0, Y0, Y0
 	XORQ   DI, DI
 
-span227:
+span229:
 	VMOVUPS      (CX)(DI*1), Y1
 	VFMADD231PS  (DX)(DI*1), Y1, Y0
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JLT          span227
+	JLT          span229
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMOVHLPS     X0, X0, X1
@@ -4981,9 +5089,9 @@ span227:
 	ADDQ         SI, CX
 	ADDQ         SI, DX
 	DECQ         BX
-	JNZ          loop225
+	JNZ          loop227
 
-end226:
+end228:
 	VZEROUPPER
 	RET
 
@@ -4999,14 +5107,14 @@ TEXT ·SwiGLU(SB), NOSPLIT, $0-44
 	VBROADCASTSS limit+40(FP), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y1
 	TESTQ        BX, BX
-	JZ           end229
+	JZ           end231
 
-loop228:
+loop230:
 	VBROADCASTSS (DX), Y2
 	LEAQ         (CX)(SI*1), DI
 	XORQ         R8, R8
 
-span230:
+span232:
 	VMOVUPS      (CX)(R8*1), Y3
 	VMOVUPS      (DI)(R8*1), Y4
 	VMINPS       Y3, Y0, Y3
@@ -5043,14 +5151,14 @@ span230:
 	VMOVUPS      Y3, (AX)(R8*1)
 	ADDQ         $0x20, R8
 	CMPQ         R8, SI
-	JLT          span230
+	JLT          span232
 	ADDQ         $0x04, DX
 	ADDQ         SI, AX
 	LEAQ         (CX)(SI*2), CX
 	DECQ         BX
-	JNZ          loop228
+	JNZ          loop230
 
-end229:
+end231:
 	VZEROUPPER
 	RET
 
@@ -5068,16 +5176,16 @@ TEXT ·SwiGLUGrad(SB), NOSPLIT, $0-60
 	VBROADCASTSS limit+56(FP), Y0
 	VXORPS       lanes80000000<>+0(SB), Y0, Y1
 	TESTQ        DI, DI
-	JZ           end232
+	JZ           end234
 
-loop231:
+loop233:
 	VBROADCASTSS (SI), Y2
 	VXORPS       Y3, Y3, Y3
 	LEAQ         (BX)(R8*1), R9
 	LEAQ         (AX)(R8*1), R10
 	XORQ         R11, R11
 
-span233:
+span235:
 	VMOVUPS      (BX)(R11*1), Y4
 	VMOVUPS      (R9)(R11*1), Y5
 	VMINPS       Y4, Y0, Y6
@@ -5134,7 +5242,7 @@ span233:
 	VMOVUPS      Y4, (R10)(R11*1)
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span233
+	JLT          span235
 	VEXTRACTF128 $0x01, Y3, X2
 	VADDPS       X2, X3, X2
 	VMOVHLPS     X2, X2, X3
@@ -5149,9 +5257,9 @@ span233:
 	LEAQ         (BX)(R8*2), BX
 	LEAQ         (AX)(R8*2), AX
 	DECQ         DI
-	JNZ          loop231
+	JNZ          loop233
 
-end232:
+end234:
 	VZEROUPPER
 	RET
 
@@ -5168,11 +5276,11 @@ TEXT ·Scores(SB), NOSPLIT, $0-52
 	VBROADCASTSS scale+48(FP), Y0
 	LEAQ         (DI)(DI*2), R8
 
-pair236:
+pair238:
 	TESTQ      SI, SI
-	JLE        done237
+	JLE        done239
 	CMPQ       SI, $0x0c
-	JLT        near238
+	JLT        near240
 	MOVLQSX    40(BX), R9
 	IMULQ      DI, R9
 	ADDQ       DX, R9
@@ -5188,21 +5296,21 @@ pair236:
 	PREFETCHT0 128(R9)
 	PREFETCHT0 192(R9)
 
-near238:
+near240:
 	MOVLQSX (BX), R11
 	IMULQ   DI, R11
 	ADDQ    DX, R11
 	CMPQ    SI, $0x01
-	JEQ     odd234
+	JEQ     odd236
 	MOVLQSX 4(BX), R10
 	IMULQ   DI, R10
 	ADDQ    DX, R10
-	JMP     both235
+	JMP     both237
 
-odd234:
+odd236:
 	MOVQ R11, R10
 
-both235:
+both237:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -5214,7 +5322,7 @@ both235:
 	MOVQ   CX, R9
 	XORQ   R12, R12
 
-span239:
+span241:
 	VMOVUPS      (R11)(R12*1), Y9
 	VMOVUPS      (R10)(R12*1), Y10
 	VMOVUPS      (R9), Y11
@@ -5232,7 +5340,7 @@ span239:
 	ADDQ         $0x20, R9
 	ADDQ         $0x20, R12
 	CMPQ         R12, DI
-	JLT          span239
+	JLT          span241
 	VEXTRACTF128 $0x01, Y1, X9
 	VADDPS       X9, X1, X9
 	VEXTRACTF128 $0x01, Y2, X1
@@ -5274,9 +5382,9 @@ span239:
 	ADDQ         $0x20, AX
 	ADDQ         $0x08, BX
 	SUBQ         $0x02, SI
-	JMP          pair236
+	JMP          pair238
 
-done237:
+done239:
 	VZEROUPPER
 	RET
 
@@ -5292,16 +5400,16 @@ TEXT ·Softmax(SB), NOSPLIT, $0-40
 	LEAQ           1(CX), BX
 	SHRQ           $0x01, BX
 	TESTQ          BX, BX
-	JZ             end241
+	JZ             end243
 
-loop240:
+loop242:
 	VMOVUPS (DX), Y2
 	VMAXPS  Y1, Y2, Y1
 	ADDQ    $0x20, DX
 	DECQ    BX
-	JNZ     loop240
+	JNZ     loop242
 
-end241:
+end243:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       m+8(FP), DX
@@ -5310,9 +5418,9 @@ end241:
 	MOVQ       CX, DX
 	SHRQ       $0x01, DX
 	TESTQ      DX, DX
-	JZ         end244
+	JZ         end246
 
-loop243:
+loop245:
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5342,11 +5450,11 @@ loop243:
 	VADDPS       X3, X2, X2
 	ADDQ         $0x20, AX
 	DECQ         DX
-	JNZ          loop243
+	JNZ          loop245
 
-end244:
+end246:
 	BTQ          $0x00, CX
-	JCC          last242
+	JCC          last244
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5373,7 +5481,7 @@ end244:
 	VMOVUPS      Y3, (AX)
 	VADDPS       X3, X2, X2
 
-last242:
+last244:
 	VSUBPS       Y1, Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -5415,12 +5523,12 @@ TEXT ·Values(SB), NOSPLIT, $0-64
 	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide245:
+wide247:
 	CMPQ    DI, $0x40
-	JLT     small246
+	JLT     small248
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh248
+	JCC     fresh250
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -5429,9 +5537,9 @@ wide245:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start249
+	JMP     start251
 
-fresh248:
+fresh250:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5441,14 +5549,14 @@ fresh248:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start249:
+start251:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end251
+	JZ    end253
 
-loop250:
+loop252:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -5469,9 +5577,9 @@ loop250:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop250
+	JNZ          loop252
 
-end251:
+end253:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -5483,33 +5591,33 @@ end251:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide245
+	JMP     wide247
 
-small246:
+small248:
 	TESTQ   DI, DI
-	JZ      done247
+	JZ      done249
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh252
+	JCC     fresh254
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start253
+	JMP     start255
 
-fresh252:
+fresh254:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start253:
+start255:
 	MOVQ  e+8(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end255
+	JZ    end257
 
-loop254:
+loop256:
 	MOVLQSX      (DX), R11
 	IMULQ        BX, R11
 	ADDQ         CX, R11
@@ -5525,9 +5633,9 @@ loop254:
 	ADDQ         $0x04, DX
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          loop254
+	JNZ          loop256
 
-end255:
+end257:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -5536,7 +5644,7 @@ end255:
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
 
-done247:
+done249:
 	VZEROUPPER
 	RET
 
@@ -5553,12 +5661,12 @@ TEXT ·QueryGrad(SB), NOSPLIT, $0-64
 	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide256:
+wide258:
 	CMPQ    DI, $0x40
-	JLT     small257
+	JLT     small259
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh259
+	JCC     fresh261
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -5567,9 +5675,9 @@ wide256:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start260
+	JMP     start262
 
-fresh259:
+fresh261:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5579,14 +5687,14 @@ fresh259:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start260:
+start262:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end262
+	JZ    end264
 
-loop261:
+loop263:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -5607,9 +5715,9 @@ loop261:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop261
+	JNZ          loop263
 
-end262:
+end264:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -5621,33 +5729,33 @@ end262:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide256
+	JMP     wide258
 
-small257:
+small259:
 	TESTQ   DI, DI
-	JZ      done258
+	JZ      done260
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh263
+	JCC     fresh265
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start264
+	JMP     start266
 
-fresh263:
+fresh265:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start264:
+start266:
 	MOVQ  e+8(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end266
+	JZ    end268
 
-loop265:
+loop267:
 	MOVLQSX      (DX), R11
 	IMULQ        BX, R11
 	ADDQ         CX, R11
@@ -5663,9 +5771,9 @@ loop265:
 	ADDQ         $0x04, DX
 	ADDQ         R8, R9
 	DECQ         R10
-	JNZ          loop265
+	JNZ          loop267
 
-end266:
+end268:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -5674,7 +5782,7 @@ end266:
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
 
-done258:
+done260:
 	VZEROUPPER
 	RET
 
@@ -5693,9 +5801,9 @@ TEXT ·AttendGrad(SB), NOSPLIT, $0-64
 	VBROADCASTF128 (DI), Y1
 	VBROADCASTSS   scale+40(FP), Y2
 
-pair267:
+pair269:
 	TESTQ        BX, BX
-	JLE          done268
+	JLE          done270
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -5728,16 +5836,16 @@ pair267:
 	VPERM2F128   $0x20, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)
 	CMPQ         BX, $0x01
-	JEQ          done268
+	JEQ          done270
 	VPERM2F128   $0x31, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)(SI*1)
 	LEAQ         (AX)(SI*2), AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x02, BX
-	JMP          pair267
+	JMP          pair269
 
-done268:
+done270:
 	VZEROUPPER
 	RET
 
@@ -5750,9 +5858,9 @@ TEXT ·RowGrad(SB), NOSPLIT, $0-72
 	MOVQ q+8(FP), DX
 	MOVQ do+16(FP), BX
 
-wide270:
+wide272:
 	CMPQ    CX, $0x00000100
-	JLT     small271
+	JLT     small273
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5764,9 +5872,9 @@ wide270:
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end273
+	JZ      end275
 
-loop272:
+loop274:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -5780,9 +5888,9 @@ loop272:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end275
+	JZ      end277
 
-loop274:
+loop276:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (DX)(R8*1), Y8, Y0
 	VFMADD231PS  32(DX)(R8*1), Y8, Y1
@@ -5804,14 +5912,14 @@ loop274:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop274
+	JNZ          loop276
 
-end275:
+end277:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop272
+	JNZ  loop274
 
-end273:
+end275:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5824,18 +5932,18 @@ end273:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000100, CX
-	JMP     wide270
+	JMP     wide272
 
-small271:
+small273:
 	TESTQ   CX, CX
-	JZ      done269
+	JZ      done271
 	VMOVUPS (AX), Y0
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end277
+	JZ      end279
 
-loop276:
+loop278:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -5849,9 +5957,9 @@ loop276:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end279
+	JZ      end281
 
-loop278:
+loop280:
 	VBROADCASTSS (R9), Y1
 	VFMADD231PS  (DX)(R8*1), Y1, Y0
 	VBROADCASTSS 4(R9), Y1
@@ -5859,22 +5967,22 @@ loop278:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop278
+	JNZ          loop280
 
-end279:
+end281:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop276
+	JNZ  loop278
 
-end277:
+end279:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000020, CX
-	JMP     small271
+	JMP     small273
 
-done269:
+done271:
 	VZEROUPPER
 	RET
 
@@ -5886,9 +5994,9 @@ TEXT ·RowGrad4(SB), NOSPLIT, $0-104
 	MOVQ do+16(FP), DX
 	MOVQ width+88(FP), BX
 
-wide280:
+wide282:
 	CMPQ    BX, $0x40
-	JLT     small281
+	JLT     small283
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -5902,9 +6010,9 @@ wide280:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end284
+	JZ      end286
 
-loop283:
+loop285:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -5930,9 +6038,9 @@ loop283:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end286
+	JZ      end288
 
-loop285:
+loop287:
 	VMOVUPS      (CX)(R8*1), Y8
 	VMOVUPS      32(CX)(R8*1), Y9
 	VBROADCASTSS (R9), Y10
@@ -5967,14 +6075,14 @@ loop285:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop285
+	JNZ          loop287
 
-end286:
+end288:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop283
+	JNZ  loop285
 
-end284:
+end286:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -5989,11 +6097,11 @@ end284:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, BX
-	JMP     wide280
+	JMP     wide282
 
-small281:
+small283:
 	TESTQ   BX, BX
-	JZ      done282
+	JZ      done284
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -6003,9 +6111,9 @@ small281:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end288
+	JZ      end290
 
-loop287:
+loop289:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -6031,9 +6139,9 @@ loop287:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end290
+	JZ      end292
 
-loop289:
+loop291:
 	VMOVUPS      (CX)(R8*1), Y4
 	VBROADCASTSS (R9), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -6058,14 +6166,14 @@ loop289:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop289
+	JNZ          loop291
 
-end290:
+end292:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop287
+	JNZ  loop289
 
-end288:
+end290:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -6077,7 +6185,7 @@ end288:
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, BX
 
-done282:
+done284:
 	VZEROUPPER
 	RET
 
@@ -6096,7 +6204,7 @@ TEXT ·IndexScores(SB), NOSPLIT, $0-32
 	VXORPS       Y4, Y4, Y4
 	XORQ         DX, DX
 
-span291:
+span293:
 	VMOVUPS     (CX), X5
 	VMAXPS      X4, X5, X5
 	VMOVUPS     16(CX), X7
@@ -6122,7 +6230,7 @@ span291:
 	ADDQ        $0x40, CX
 	ADDQ        $0x10, DX
 	CMPQ        DX, BX
-	JLT         span291
+	JLT         span293
 	VZEROUPPER
 	RET
 
@@ -6135,11 +6243,11 @@ TEXT ·MaxIndex(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	XORQ   DX, DX
 
-span292:
+span294:
 	VPMAXUD      (AX)(DX*1), Y0, Y0
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span292
+	JLT          span294
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1
@@ -6162,16 +6270,16 @@ TEXT ·Collapse(SB), NOSPLIT, $0-40
 	SHLQ  $0x02, SI
 	LEAQ  (SI)(SI*2), DI
 	TESTQ BX, BX
-	JZ    end294
+	JZ    end296
 
-loop293:
+loop295:
 	VBROADCASTSS (DX), Y0
 	VBROADCASTSS 4(DX), Y1
 	VBROADCASTSS 8(DX), Y2
 	VBROADCASTSS 12(DX), Y3
 	XORQ         R8, R8
 
-span295:
+span297:
 	VXORPS      Y4, Y4, Y4
 	VFMADD231PS (CX), Y0, Y4
 	VFMADD231PS (CX)(SI*1), Y1, Y4
@@ -6181,14 +6289,14 @@ span295:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, R8
 	CMPQ        R8, SI
-	JLT         span295
+	JLT         span297
 	ADDQ        DI, CX
 	ADDQ        SI, AX
 	ADDQ        $0x00000010, DX
 	DECQ        BX
-	JNZ         loop293
+	JNZ         loop295
 
-end294:
+end296:
 	VZEROUPPER
 	RET
 
@@ -6205,9 +6313,9 @@ TEXT ·CollapseGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end297
+	JZ    end299
 
-loop296:
+loop298:
 	VBROADCASTSS (SI), Y0
 	VXORPS       Y1, Y1, Y1
 	VBROADCASTSS 4(SI), Y2
@@ -6218,7 +6326,7 @@ loop296:
 	VXORPS       Y7, Y7, Y7
 	XORQ         R10, R10
 
-span298:
+span300:
 	VMOVUPS      (DX)(R10*1), Y8
 	VFMADD231PS  (BX), Y8, Y1
 	VMOVUPS      (AX), Y9
@@ -6240,7 +6348,7 @@ span298:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span298
+	JLT          span300
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPS       X0, X1, X0
 	VEXTRACTF128 $0x01, Y3, X1
@@ -6266,9 +6374,9 @@ span298:
 	ADDQ         $0x00000010, SI
 	ADDQ         $0x00000010, CX
 	DECQ         DI
-	JNZ          loop296
+	JNZ          loop298
 
-end297:
+end299:
 	VZEROUPPER
 	RET
 
@@ -6285,12 +6393,12 @@ TEXT ·Expand(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end300
+	JZ    end302
 
-loop299:
+loop301:
 	XORQ R10, R10
 
-span301:
+span303:
 	VMOVUPS      (DX)(R10*1), Y0
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (CX)(R8*1), Y2
@@ -6344,16 +6452,16 @@ span301:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span301
+	JLT          span303
 	ADDQ         R9, CX
 	ADDQ         R9, AX
 	ADDQ         R8, DX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop299
+	JNZ          loop301
 
-end300:
+end302:
 	VZEROUPPER
 	RET
 
@@ -6370,12 +6478,12 @@ TEXT ·ExpandGrad(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end303
+	JZ    end305
 
-loop302:
+loop304:
 	XORQ R10, R10
 
-span304:
+span306:
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (DX)(R8*1), Y1
 	VMOVUPS      (DX)(R8*2), Y2
@@ -6439,16 +6547,16 @@ span304:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R10
 	CMPQ         R10, R8
-	JLT          span304
+	JLT          span306
 	ADDQ         R9, AX
 	ADDQ         R9, DX
 	ADDQ         R8, CX
 	ADDQ         $0x00000010, BX
 	ADDQ         $0x40, SI
 	DECQ         DI
-	JNZ          loop302
+	JNZ          loop304
 
-end303:
+end305:
 	VZEROUPPER
 	RET
 
@@ -6465,9 +6573,9 @@ TEXT ·ExpandDots(SB), NOSPLIT, $0-56
 	SHLQ  $0x02, R8
 	LEAQ  (R8)(R8*2), R9
 	TESTQ DI, DI
-	JZ    end306
+	JZ    end308
 
-loop305:
+loop307:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -6481,7 +6589,7 @@ loop305:
 	MOVQ   BX, R10
 	XORQ   R11, R11
 
-span307:
+span309:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      (DX)(R8*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6502,7 +6610,7 @@ span307:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span307
+	JLT          span309
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6577,7 +6685,7 @@ span307:
 	MOVQ         BX, R10
 	XORQ         R11, R11
 
-span308:
+span310:
 	VMOVUPS      (DX)(R8*2), Y10
 	VMOVUPS      (DX)(R9*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
@@ -6598,7 +6706,7 @@ span308:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, R11
 	CMPQ         R11, R8
-	JLT          span308
+	JLT          span310
 	SUBQ         R8, DX
 	VEXTRACTF128 $0x01, Y0, X10
 	VADDPS       X10, X0, X10
@@ -6666,9 +6774,9 @@ span308:
 	ADDQ         $0x00000010, AX
 	ADDQ         $0x40, CX
 	DECQ         DI
-	JNZ          loop305
+	JNZ          loop307
 
-end306:
+end308:
 	VZEROUPPER
 	RET
 
@@ -7731,9 +7839,9 @@ TEXT ·HyperMap(SB), NOSPLIT, $0-76
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again309:
+again311:
 	DECQ    DX
-	JZ      done310
+	JZ      done312
 	LEAQ    (CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -7890,9 +7998,9 @@ again309:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again309
+	JMP     again311
 
-done310:
+done312:
 	LEAQ         768(AX), AX
 	MOVQ         pre+0(FP), DX
 	MOVQ         post+8(FP), BX
@@ -8863,9 +8971,9 @@ TEXT ·HyperMapGrad(SB), NOSPLIT, $0-108
 	VMOVUPS      Y5, 608(BX)
 	MOVQ         BX, CX
 
-again311:
+again313:
 	DECQ    DX
-	JZ      done312
+	JZ      done314
 	LEAQ    640(CX), BX
 	VMOVUPS (CX), Y1
 	VMOVUPS 32(CX), Y2
@@ -9022,9 +9130,9 @@ again311:
 	VMOVUPS Y1, 480(BX)
 	VMOVUPS Y5, 608(BX)
 	MOVQ    BX, CX
-	JMP     again311
+	JMP     again313
 
-done312:
+done314:
 	LEAQ       256(AX), DX
 	MOVQ       dcomb+48(FP), BX
 	VMOVUPS    (BX), Y0
@@ -9109,7 +9217,7 @@ done312:
 	VMOVUPS    Y0, 480(DX)
 	MOVQ       iters+96(FP), BX
 
-again313:
+again315:
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -9200,7 +9308,7 @@ again313:
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
 	DECQ        BX
-	JZ          done314
+	JZ          done316
 	VXORPS      Y0, Y0, Y0
 	VMOVUPS     (DX), Y1
 	VFMADD231PS (CX), Y1, Y0
@@ -9290,9 +9398,9 @@ again313:
 	VMULPS      Y5, Y0, Y0
 	VMOVUPS     Y0, 480(DX)
 	SUBQ        $0x00000280, CX
-	JMP         again313
+	JMP         again315
 
-done314:
+done316:
 	VXORPS         Y0, Y0, Y0
 	VMOVUPS        (DX), Y1
 	VMOVUPS        1536(AX), Y2
@@ -10291,9 +10399,9 @@ TEXT ·ScaleChains(SB), NOSPLIT, $0-32
 	VMOVSS 4(AX), X1
 	VMOVSS 8(AX), X2
 	TESTQ  BX, BX
-	JZ     end316
+	JZ     end318
 
-loop315:
+loop317:
 	VMOVSS      (CX), X3
 	VFMADD231SS (DX), X3, X0
 	VMOVSS      4(CX), X3
@@ -10345,9 +10453,9 @@ loop315:
 	ADDQ        $0x60, CX
 	ADDQ        $0x60, DX
 	DECQ        BX
-	JNZ         loop315
+	JNZ         loop317
 
-end316:
+end318:
 	VMOVSS X0, (AX)
 	VMOVSS X1, 4(AX)
 	VMOVSS X2, 8(AX)
@@ -10375,18 +10483,18 @@ TEXT ·Rope(SB), NOSPLIT, $0-80
 	VPSRLQ   $0x20, Y0, Y0
 	MOVQ     inverse+64(FP), R9
 	BTQ      $0x00, R9
-	JCC      forward317
+	JCC      forward319
 	VPSLLQ   $0x20, Y0, Y0
 
-forward317:
+forward319:
 	VMOVAPS Y0, Y0
 	TESTQ   SI, SI
-	JZ      end319
+	JZ      end321
 
-loop318:
+loop320:
 	XORQ R12, R12
 
-span320:
+span322:
 	VPMOVZXDQ (DX)(R12*1), Y1
 	VPMOVZXDQ (BX)(R12*1), Y2
 	VMOVSLDUP Y1, Y1
@@ -10396,29 +10504,29 @@ span320:
 	LEAQ      (AX)(R12*2), R10
 	MOVQ      heads+40(FP), R11
 	TESTQ     R11, R11
-	JZ        end322
+	JZ        end324
 
-loop321:
+loop323:
 	VMOVUPS     (R9), Y3
 	VPERMILPS   $0xb1, Y3, Y4
 	VMULPS      Y2, Y4, Y4
 	VFMADD231PS Y1, Y3, Y4
 	MOVQ        add+72(FP), R13
 	BTQ         $0x00, R13
-	JCC         write323
+	JCC         write325
 	VADDPS      (R10), Y4, Y4
 
-write323:
+write325:
 	VMOVUPS Y4, (R10)
 	ADDQ    DI, R9
 	ADDQ    DI, R10
 	DECQ    R11
-	JNZ     loop321
+	JNZ     loop323
 
-end322:
+end324:
 	ADDQ  $0x10, R12
 	CMPQ  R12, R8
-	JLT   span320
+	JLT   span322
 	MOVQ  heads+40(FP), R9
 	IMULQ DI, R9
 	ADDQ  R9, CX
@@ -10426,9 +10534,9 @@ end322:
 	ADDQ  R8, DX
 	ADDQ  R8, BX
 	DECQ  SI
-	JNZ   loop318
+	JNZ   loop320
 
-end319:
+end321:
 	VZEROUPPER
 	RET
 
@@ -10440,15 +10548,15 @@ TEXT ·Pool(SB), NOSPLIT, $0-56
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span324:
+span326:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+32(FP), SI
 	MOVQ    tmp+48(FP), DI
 	MOVQ    slots+24(FP), AX
 	TESTQ   SI, SI
-	JZ      end326
+	JZ      end328
 
-loop325:
+loop327:
 	MOVQ    pool+8(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10460,18 +10568,18 @@ loop325:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop325
+	JNZ     loop327
 
-end326:
+end328:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+32(FP), SI
 	MOVQ   tmp+48(FP), DI
 	MOVQ   slots+24(FP), AX
 	TESTQ  SI, SI
-	JZ     end328
+	JZ     end330
 
-loop327:
+loop329:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10503,16 +10611,16 @@ loop327:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop327
+	JNZ          loop329
 
-end328:
+end330:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y0
 	VMOVUPS Y0, (CX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span324
+	JLT     span326
 	VZEROUPPER
 	RET
 
@@ -10524,15 +10632,15 @@ TEXT ·PoolGrad(SB), NOSPLIT, $0-72
 	SHLQ $0x02, DX
 	XORQ BX, BX
 
-span329:
+span331:
 	VMOVUPS lanesff800000<>+0(SB), Y0
 	MOVQ    n+48(FP), SI
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end331
+	JZ      end333
 
-loop330:
+loop332:
 	MOVQ    pool+24(FP), R8
 	ADDQ    8(AX), R8
 	VMOVUPS (R8)(BX*1), Y1
@@ -10544,18 +10652,18 @@ loop330:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop330
+	JNZ     loop332
 
-end331:
+end333:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	MOVQ   n+48(FP), SI
 	MOVQ   tmp+64(FP), DI
 	MOVQ   slots+40(FP), AX
 	TESTQ  SI, SI
-	JZ     end333
+	JZ     end335
 
-loop332:
+loop334:
 	VMOVUPS      (DI), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -10587,9 +10695,9 @@ loop332:
 	ADDQ         $0x20, DI
 	ADDQ         $0x18, AX
 	DECQ         SI
-	JNZ          loop332
+	JNZ          loop334
 
-end333:
+end335:
 	VMOVUPS lanes3f800000<>+0(SB), Y0
 	VDIVPS  Y2, Y0, Y0
 	VMULPS  Y0, Y1, Y1
@@ -10598,9 +10706,9 @@ end333:
 	MOVQ    tmp+64(FP), DI
 	MOVQ    slots+40(FP), AX
 	TESTQ   SI, SI
-	JZ      end335
+	JZ      end337
 
-loop334:
+loop336:
 	VMOVUPS (DI), Y3
 	VMULPS  Y0, Y3, Y3
 	VMULPS  Y2, Y3, Y3
@@ -10624,12 +10732,12 @@ loop334:
 	ADDQ    $0x20, DI
 	ADDQ    $0x18, AX
 	DECQ    SI
-	JNZ     loop334
+	JNZ     loop336
 
-end335:
+end337:
 	ADDQ $0x20, BX
 	CMPQ BX, DX
-	JLT  span329
+	JLT  span331
 	VZEROUPPER
 	RET
 
@@ -10643,12 +10751,12 @@ TEXT ·LogProb(SB), NOSPLIT, $0-28
 	VMOVUPS      lanesff800000<>+0(SB), Y1
 	XORQ         DX, DX
 
-span336:
+span338:
 	VMULPS     (AX)(DX*1), Y0, Y2
 	VMAXPS     Y1, Y2, Y1
 	ADDQ       $0x20, DX
 	CMPQ       DX, CX
-	JLT        span336
+	JLT        span338
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	VPERMILPS  $0x4e, Y1, Y2
@@ -10660,7 +10768,7 @@ span336:
 	VXORPS     Y4, Y4, Y4
 	XORQ       DX, DX
 
-span337:
+span339:
 	VMULPS       (AX)(DX*1), Y0, Y5
 	VSUBPS       Y1, Y5, Y5
 	VMOVUPS      lanes4b400000<>+0(SB), Y6
@@ -10690,7 +10798,7 @@ span337:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span337
+	JLT          span339
 	MOVQ         sums+0(FP), AX
 	VMOVSS       X1, (AX)
 	VEXTRACTF128 $0x01, Y2, X0
@@ -10725,7 +10833,7 @@ TEXT ·LogProbGrad(SB), NOSPLIT, $0-56
 	VXORPS       Y5, Y5, Y5
 	XORQ         BX, BX
 
-span338:
+span340:
 	VMULPS       (CX)(BX*1), Y0, Y6
 	VSUBPS       Y1, Y6, Y6
 	VMOVUPS      lanes4b400000<>+0(SB), Y7
@@ -10753,7 +10861,7 @@ span338:
 	VMULPS       Y2, Y8, Y8
 	MOVQ         entropy+48(FP), SI
 	BTQ          $0x00, SI
-	JCC          done339
+	JCC          done341
 	VMOVAPS      Y8, Y9
 	VADDPS       Y4, Y6, Y6
 	VMULPS       Y6, Y7, Y6
@@ -10761,12 +10869,12 @@ span338:
 	VCMPPS       $0x04, Y5, Y7, Y6
 	VBLENDVPS    Y6, Y9, Y8, Y8
 
-done339:
+done341:
 	VMULPS  Y0, Y8, Y6
 	VMOVUPS Y6, (AX)(BX*1)
 	ADDQ    $0x20, BX
 	CMPQ    BX, DX
-	JLT     span338
+	JLT     span340
 	VZEROUPPER
 	RET
 
@@ -10780,39 +10888,39 @@ TEXT ·Combine(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end341
+	JZ    end343
 
-loop340:
+loop342:
 	XORQ R9, R9
 
-span342:
+span344:
 	VXORPS Y0, Y0, Y0
 	MOVQ   DX, DI
 	MOVQ   k+24(FP), R8
 	TESTQ  R8, R8
-	JZ     end344
+	JZ     end346
 
-loop343:
+loop345:
 	MOVLQSX (DI), R10
 	IMULQ   SI, R10
 	ADDQ    CX, R10
 	VADDPS  (R10)(R9*1), Y0, Y0
 	ADDQ    $0x04, DI
 	DECQ    R8
-	JNZ     loop343
+	JNZ     loop345
 
-end344:
+end346:
 	VADDPS  (AX)(R9*1), Y0, Y0
 	VMOVUPS Y0, (AX)(R9*1)
 	ADDQ    $0x20, R9
 	CMPQ    R9, SI
-	JLT     span342
+	JLT     span344
 	MOVQ    DI, DX
 	ADDQ    SI, AX
 	DECQ    BX
-	JNZ     loop340
+	JNZ     loop342
 
-end341:
+end343:
 	VZEROUPPER
 	RET
 
@@ -10826,7 +10934,7 @@ TEXT ·TopMask(SB), NOSPLIT, $0-40
 	VXORPS Y0, Y0, Y0
 	XORQ   BX, BX
 
-span345:
+span347:
 	VADDPS       (DX)(BX*1), Y0, Y1
 	VPSRAD       $0x1f, Y1, Y2
 	VPSRLD       $0x01, Y2, Y2
@@ -10836,28 +10944,28 @@ span345:
 	VMOVDQU      Y1, (AX)(BX*1)
 	ADDQ         $0x20, BX
 	CMPQ         BX, CX
-	JLT          span345
+	JLT          span347
 	MOVQ         mask+0(FP), DX
 	VPBROADCASTD keep+32(FP), Y0
 	VPCMPEQD     Y1, Y1, Y1
 	XORQ         SI, SI
 
-block346:
+block348:
 	VXORPS  Y4, Y4, Y4
 	VMOVDQU (AX)(SI*1), Y2
 	VPADDD  Y1, Y2, Y3
 	XORQ    BX, BX
 
-count347:
+count349:
 	CMPQ         BX, SI
-	JGE          counted348
+	JGE          counted350
 	VPBROADCASTD (AX)(BX*1), Y5
 	VPCMPGTD     Y3, Y5, Y5
 	VPSUBD       Y5, Y4, Y4
 	ADDQ         $0x04, BX
-	JMP          count347
+	JMP          count349
 
-counted348:
+counted350:
 	VPADDD       earlier<>+0(SB), Y2, Y3
 	LEAQ         (AX)(SI*1), BX
 	VPBROADCASTD (BX), Y5
@@ -10900,23 +11008,23 @@ counted348:
 	VPSUBD       Y5, Y4, Y4
 	LEAQ         32(SI), BX
 
-count349:
+count351:
 	CMPQ         BX, CX
-	JGE          counted350
+	JGE          counted352
 	VPBROADCASTD (AX)(BX*1), Y3
 	VPCMPGTD     Y2, Y3, Y3
 	VPSUBD       Y3, Y4, Y4
 	ADDQ         $0x04, BX
-	JMP          count349
+	JMP          count351
 
-counted350:
+counted352:
 	VPCMPGTD  Y4, Y0, Y4
 	VMOVMSKPS Y4, BX
 	MOVB      BL, (DX)
 	INCQ      DX
 	ADDQ      $0x20, SI
 	CMPQ      SI, CX
-	JLT       block346
+	JLT       block348
 	VZEROUPPER
 	RET
 

@@ -113,6 +113,9 @@ func PackRows(dst *float32, b *float32, n int, ld int) { panic(missing) }
 // PackTile is for amd64.
 func PackTile(dst *float32, a *float32, n int, ld int, h int) { panic(missing) }
 
+// PackPanel is for amd64.
+func PackPanel(dst *float32, w *float32, k int, ld int) { panic(missing) }
+
 // Widen is for amd64.
 func Widen(dst *float32, panel *uint16, n int) { panic(missing) }
 

@@ -33,8 +33,36 @@ func (g *gen) rows() {
 	})
 	g.end()
 	g.packTile()
+	g.packPanel()
 	g.widen()
 	g.widenRows()
+}
+
+// packPanel turns blocks of eight by eight on their side.
+func (g *gen) packPanel() {
+	g.fn("PackPanel", "(dst, w *float32, k, ld int)",
+		"PackPanel sets dst [k, 16] to the transpose of 16 rows of w, ld apart; k is a multiple of eight.")
+	dst, w, k, ld := g.arg("dst"), g.arg("w"), g.arg("k"), g.bytes("ld")
+	g.SHRQ(operand.Imm(3), k)
+	ld3, p := g.triple(ld), g.GP64()
+	g.loop(k, func() {
+		g.MOVQ(w, p)
+		for half := range 2 {
+			var rows []vec
+			for range 2 {
+				for _, m := range heads(p, ld, ld3) {
+					rows = append(rows, g.load(m))
+				}
+				g.LEAQ(idx(p, ld, 4, 0), p)
+			}
+			for i, v := range g.turn8(rows) {
+				g.store(v, at(dst, 64*i+32*half))
+			}
+		}
+		g.ADDQ(operand.Imm(lane), w)
+		g.ADDQ(operand.U32(64*8), dst)
+	})
+	g.end()
 }
 
 // packTile copies eight where fewer are wanted; the next line covers what is too much.
