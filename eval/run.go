@@ -17,7 +17,8 @@ const firstID = 1 << 62
 // samples however many follow. decode may leave out special tokens; it is asked where the engine gives no text. progress,
 // which may be nil, is told after each sample. A rewarder that is no [reward.Pool] runs in one with default settings.
 func Run(ctx context.Context, engine rl.RolloutEngine, prompts []*rl.Prompt, n int, sampling rl.Sampling, rewarder rl.Rewarder,
-	decode func([]int32) string, progress func(done, total int)) (*Result, error) {
+	decode func([]int32) string, progress func(done, total int),
+) (*Result, error) {
 	reqs, err := requests(prompts, n, sampling)
 	if err != nil {
 		return nil, err

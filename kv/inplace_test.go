@@ -63,8 +63,10 @@ func TestInPlaceViews(t *testing.T) {
 		{"closed windows", two.Closed(2), two, Before(2), "[] [0] [0] [0 1] [0 1] | [] [2] [2]"},
 		{"span, sequences without a window", four, four.Closed(4), Span(4), "[3 4 5 6] | [8 9 10 11] [12 13 14 15]"},
 		{"span before, sequences without a window", four, four.Closed(4), SpanBefore(4), "[] | [] [8 9 10 11]"},
-		{"closed windows, sequences without one", four.Closed(4), four, Before(4),
-			"[] [] [] | [] [] [] [0] | [] | [] [] [] [1] [1] [1] [1] [1 2] [1 2]"},
+		{
+			"closed windows, sequences without one", four.Closed(4), four, Before(4),
+			"[] [] [] | [] [] [] [0] | [] | [] [] [] [1] [1] [1] [1] [1 2] [1 2]",
+		},
 		{"no windows at all", two.Closed(8), two, Before(8), "[] [] [] [] [] | [] [] []"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,8 +114,12 @@ func TestPackedSequencesDoNotSeeEachOther(t *testing.T) {
 		put   *ops.Tokens
 		rate  int32
 	}{
-		{Sliding(1), in, 1}, {Sliding(5), in, 1}, {Sliding(50), in, 1},
-		{Before(2), in.Closed(2), 2}, {Before(4), in.Closed(4), 4}, {Before(5), in.Closed(5), 5},
+		{Sliding(1), in, 1},
+		{Sliding(5), in, 1},
+		{Sliding(50), in, 1},
+		{Before(2), in.Closed(2), 2},
+		{Before(4), in.Closed(4), 4},
+		{Before(5), in.Closed(5), 5},
 	} {
 		var s InPlace
 		s.Put(tt.put, Compressed, tensor.New(dtype.F32, tt.put.Len(), 1))
@@ -166,12 +172,18 @@ func TestInPlaceRefusals(t *testing.T) {
 		{"part of a sequence", func(s *InPlace) {
 			s.Put(&ops.Tokens{Seq: []int32{6}, Pos: []int32{4}}, Raw, tensor.New(dtype.F32, 1, 1))
 		}, "kv: in place: sequence 6 starts at position 4 of raw, want 0"},
-		{"a stream that was never put", func(s *InPlace) { s.See(three, Index, Sliding(1)) },
-			"kv: in place: position 2 of sequence 6 in index, want less than 0"},
-		{"a sequence that was never put", func(s *InPlace) { s.See(whole([2]int{8, 1}), Raw, Sliding(1)) },
-			"kv: in place: position 0 of sequence 8 in raw, want less than 0"},
-		{"more tokens than were put", func(s *InPlace) { s.See(whole([2]int{6, 4}), Raw, Sliding(1)) },
-			"kv: in place: position 3 of sequence 6 in raw, want less than 3"},
+		{
+			"a stream that was never put", func(s *InPlace) { s.See(three, Index, Sliding(1)) },
+			"kv: in place: position 2 of sequence 6 in index, want less than 0",
+		},
+		{
+			"a sequence that was never put", func(s *InPlace) { s.See(whole([2]int{8, 1}), Raw, Sliding(1)) },
+			"kv: in place: position 0 of sequence 8 in raw, want less than 0",
+		},
+		{
+			"more tokens than were put", func(s *InPlace) { s.See(whole([2]int{6, 4}), Raw, Sliding(1)) },
+			"kv: in place: position 3 of sequence 6 in raw, want less than 3",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			defer func() {

@@ -127,8 +127,10 @@ func TestParseRow(t *testing.T) {
 // FuzzFields holds Fields against encoding/json: they accept the same lines and find the same members.
 func FuzzFields(f *testing.F) {
 	line, _ := row().Append(nil)
-	for _, s := range []string{string(line), `{}`, `{"a":[1,{"b":"]}"}],"c":"\u0041\"","d":-0.5e+3}`, `{"a":01}`, `{"a":1.}`, `{"a":+1}`, `{"a":"\x"}`, `{"\ud800":tru}`,
-		`{"a" 1}`, `{"a":1,}`, `{,}`, `{"a":1}x`, "{\"a\":\"\x01\"}", "{\"\xff\":1}", `{"a":nul`, `{"a":{}`, `{"a":`, `{"a`, `{"a\`, `null`, `{"a":-}`, `{"":""}`} {
+	for _, s := range []string{
+		string(line), `{}`, `{"a":[1,{"b":"]}"}],"c":"\u0041\"","d":-0.5e+3}`, `{"a":01}`, `{"a":1.}`, `{"a":+1}`, `{"a":"\x"}`, `{"\ud800":tru}`,
+		`{"a" 1}`, `{"a":1,}`, `{,}`, `{"a":1}x`, "{\"a\":\"\x01\"}", "{\"\xff\":1}", `{"a":nul`, `{"a":{}`, `{"a":`, `{"a`, `{"a\`, `null`, `{"a":-}`, `{"":""}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
@@ -216,8 +218,10 @@ func TestReadRowsTornAtEveryByte(t *testing.T) {
 
 // at is a row with one reward.
 func at(cycle, attempt int, reward float64) Row {
-	return Row{Kind: Cycle, Cycle: cycle, Step: cycle, Version: rl.NewVersion(attempt-1, cycle), Attempt: attempt, Time: float64(100*attempt + cycle),
-		Values: map[string]float64{"rollout/raw_reward": reward, "perf/step_time": float64(attempt)}}
+	return Row{
+		Kind: Cycle, Cycle: cycle, Step: cycle, Version: rl.NewVersion(attempt-1, cycle), Attempt: attempt, Time: float64(100*attempt + cycle),
+		Values: map[string]float64{"rollout/raw_reward": reward, "perf/step_time": float64(attempt)},
+	}
 }
 
 func TestMerge(t *testing.T) {
@@ -304,8 +308,10 @@ func BenchmarkFields(b *testing.B) {
 }
 
 func ExampleRow_Append() {
-	r := Row{Kind: Cycle, Cycle: 1, Step: 1, Version: rl.NewVersion(0, 2), Attempt: 1, Time: 1764403200,
-		Values: map[string]float64{"train/loss": 0.25, "rollout/raw_reward": 0.5}}
+	r := Row{
+		Kind: Cycle, Cycle: 1, Step: 1, Version: rl.NewVersion(0, 2), Attempt: 1, Time: 1764403200,
+		Values: map[string]float64{"train/loss": 0.25, "rollout/raw_reward": 0.5},
+	}
 	line, _ := r.Append(nil)
 	fmt.Print(string(line))
 	// Output: {"kind":"cycle","cycle":1,"step":1,"version":2,"attempt":1,"time":1764403200,"rollout/raw_reward":0.5,"train/loss":0.25}

@@ -54,12 +54,16 @@ func attentionFormulas(r *rand.Rand) []formula {
 	return []formula{
 		{"rope", acts{normal(r, 4, 12)}, nil, rope(false)},
 		{"rope inverse", acts{normal(r, 4, 12)}, nil, rope(true)},
-		{"attend", acts{normal(r, 4, 6), normal(r, 4, 3), normal(r, 2, 3)}, weights{vector(r, 2)},
+		{
+			"attend",
+			acts{normal(r, 4, 6), normal(r, 4, 3), normal(r, 2, 3)},
+			weights{vector(r, 2)},
 			func(c *Ctx, x acts, w weights) acts {
 				a, b := near, far
 				a.Pool, b.Pool = x[1], x[2]
 				return acts{Attend(c, x[0], w[0], 2, a, b)}
-			}},
+			},
+		},
 	}
 }
 
@@ -84,22 +88,34 @@ func hyperFormulas(r *rand.Rand) []formula {
 	p := kernels.HyperParams{Iters: 4, Eps: 1e-3, NormEps: 1e-3}
 	const s, d = 3, 4
 	return []formula{
-		{"hyper map", acts{normal(r, 2, s, d)}, weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
+		{
+			"hyper map",
+			acts{normal(r, 2, s, d)},
+			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
 			func(c *Ctx, x acts, w weights) acts {
 				m := HyperMap(c, x[0], w[0], w[1], w[2], true, p)
 				return acts{m.Pre, m.Post, m.Comb}
-			}},
-		{"last hyper map", acts{normal(r, 2, s, d)}, weights{matrix(r, s, s*d), vector(r, s), vector(r, 1)},
+			},
+		},
+		{
+			"last hyper map",
+			acts{normal(r, 2, s, d)},
+			weights{matrix(r, s, s*d), vector(r, s), vector(r, 1)},
 			func(c *Ctx, x acts, w weights) acts {
 				return acts{HyperMap(c, x[0], w[0], w[1], w[2], false, p).Pre}
-			}},
+			},
+		},
 		{"collapse", acts{normal(r, 2, s, d), normal(r, 2, s)}, nil, func(c *Ctx, x acts, _ weights) acts {
 			return acts{Collapse(c, x[0], x[1])}
 		}},
-		{"expand", acts{normal(r, 2, s, d), normal(r, 2, d), normal(r, 2, s), normal(r, 2, s, s)}, nil,
+		{
+			"expand",
+			acts{normal(r, 2, s, d), normal(r, 2, d), normal(r, 2, s), normal(r, 2, s, s)},
+			nil,
 			func(c *Ctx, x acts, _ weights) acts {
 				return acts{Expand(c, x[0], x[1], Maps{Post: x[2], Comb: x[3]})}
-			}},
+			},
+		},
 	}
 }
 

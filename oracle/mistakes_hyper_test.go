@@ -19,8 +19,10 @@ func hyperMistakes() []mistake {
 		{name: "streams normed one by one", k: streamNorms{exact}, at: 17, error: 0.56},
 		{name: "collapse into the old streams", k: keptStreams{exact}, at: 17, error: 3.5},
 		// The largest error of a logit is within the limit; only the norm tells.
-		{name: "no hc_eps", cfg: func(c *dsv4.Config) { c.HyperEps = 0 }, at: 17, error: 3.8e-05,
-			shows: []string{"logits, norm"}, hides: []string{"logits"}},
+		{
+			name: "no hc_eps", cfg: func(c *dsv4.Config) { c.HyperEps = 0 }, at: 17, error: 3.8e-05,
+			shows: []string{"logits, norm"}, hides: []string{"logits"},
+		},
 		{name: "rms_norm_eps 1e-5", cfg: func(c *dsv4.Config) { c.NormEps = 1e-5 }, at: 17, error: 0.00028},
 	}
 }

@@ -15,17 +15,25 @@ func TestReport(t *testing.T) {
 		lines []string // of the checks, in part
 	}{
 		{"nothing", func(*Report) {}, true, nil},
-		{"the worst is kept", func(r *Report) { r.see("logits", 1, 5, "a"); r.see("logits", 3, 5, "b"); r.see("logits", 2, 5, "c") }, true,
-			[]string{"ok     logits                             worst 3          limit 5        of 3      b"}},
+		{
+			"the worst is kept", func(r *Report) { r.see("logits", 1, 5, "a"); r.see("logits", 3, 5, "b"); r.see("logits", 2, 5, "c") }, true,
+			[]string{"ok     logits                             worst 3          limit 5        of 3      b"},
+		},
 		{"at the limit", func(r *Report) { r.see("logits", 5, 5, "a") }, true, []string{"ok "}},
-		{"one above the limit", func(r *Report) { r.see("logits", 5.1, 5, "a"); r.see("logits", 0, 5, "b"); r.see("loss", 0, 5, "") }, false,
-			[]string{"MISSED logits", "ok     loss"}},
+		{
+			"one above the limit", func(r *Report) { r.see("logits", 5.1, 5, "a"); r.see("logits", 0, 5, "b"); r.see("loss", 0, 5, "") }, false,
+			[]string{"MISSED logits", "ok     loss"},
+		},
 		{"not a number", func(r *Report) { r.see("logits", math.NaN(), 5, "a") }, false, []string{"MISSED logits                             worst 1.8e+308"}},
-		{"a figure that is told", func(r *Report) { r.note("unread", 3, "a b c") }, true,
-			[]string{"ok     unread                             worst 3          limit 3        of 1      a b c"}},
+		{
+			"a figure that is told", func(r *Report) { r.note("unread", 3, "a b c") }, true,
+			[]string{"ok     unread                             worst 3          limit 3        of 1      a b c"},
+		},
 		{"a differing choice", func(r *Report) { r.mustEqual("choices", 0, "a"); r.mustEqual("choices", 1, "b") }, false, []string{"MISSED choices"}},
-		{"a check never made", func(r *Report) { r.see("logits", 0, 5, "a"); r.require("logits", "loss") }, false,
-			[]string{"ok     logits", "MISSED loss                               worst 0          limit 0        of 0      no vectors found"}},
+		{
+			"a check never made", func(r *Report) { r.see("logits", 0, 5, "a"); r.require("logits", "loss") }, false,
+			[]string{"ok     logits", "MISSED loss                               worst 0          limit 0        of 0      no vectors found"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newReport()

@@ -34,9 +34,11 @@ type finding struct {
 func right(format string, args ...any) finding {
 	return finding{rl.Right, fmt.Sprintf(format, args...)}
 }
+
 func wrong(format string, args ...any) finding {
 	return finding{rl.Wrong, fmt.Sprintf(format, args...)}
 }
+
 func invalid(format string, args ...any) finding {
 	return finding{rl.Invalid, fmt.Sprintf(format, args...)}
 }

@@ -20,8 +20,10 @@ func TestDirRoundTrip(t *testing.T) {
 	}{
 		{"one file", 0, []string{"config.json", "model.safetensors"}},
 		{"all fit", 1000, []string{"config.json", "model.safetensors"}},
-		{"shards", 24, []string{"config.json", "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
-			"model-00003-of-00003.safetensors", "model.safetensors.index.json"}},
+		{"shards", 24, []string{
+			"config.json", "model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
+			"model-00003-of-00003.safetensors", "model.safetensors.index.json",
+		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -173,7 +175,8 @@ func TestIndexAndShardsMustAgree(t *testing.T) {
 			w, _ := Create(filepath.Join(dir, second), []checkpoint.Entry{
 				{Name: "a", Info: checkpoint.Info{Type: dtype.U8, Shape: []int{0}}},
 				{Name: "b", Info: checkpoint.Info{Type: dtype.U8, Shape: []int{0}}},
-				{Name: "c", Info: checkpoint.Info{Type: dtype.U8, Shape: []int{0}}}}, nil)
+				{Name: "c", Info: checkpoint.Info{Type: dtype.U8, Shape: []int{0}}},
+			}, nil)
 			for _, name := range []string{"a", "b", "c"} {
 				w.Write(name, filled(0, dtype.U8, 0))
 			}

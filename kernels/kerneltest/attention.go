@@ -51,10 +51,14 @@ func (x attention) backward(g gen, k kernels.Backend) call {
 	k.Attend(o, lse, x.q, x.sink, x.heads, x.views(x.window, x.entries, 0, rows)...)
 	return call{
 		name: "AttendBackward " + x.String(), rows: rows,
-		in: []operand{rowwise("do", g.normal(1, x.q.Shape...)), rowwise("o", o), rowwise("lse", lse), rowwise("q", x.q), whole("sink", x.sink),
-			whole("window", x.window), whole("entries", x.entries)},
-		grad: []operand{rowwise("q", g.normal(1, x.q.Shape...)), whole("sink", g.normal(1, x.heads)),
-			whole("window", g.normal(1, x.window.Shape...)), whole("entries", g.normal(1, x.entries.Shape...))},
+		in: []operand{
+			rowwise("do", g.normal(1, x.q.Shape...)), rowwise("o", o), rowwise("lse", lse), rowwise("q", x.q), whole("sink", x.sink),
+			whole("window", x.window), whole("entries", x.entries),
+		},
+		grad: []operand{
+			rowwise("q", g.normal(1, x.q.Shape...)), whole("sink", g.normal(1, x.heads)),
+			whole("window", g.normal(1, x.window.Shape...)), whole("entries", g.normal(1, x.entries.Shape...)),
+		},
 		run: func(k kernels.Backend, a args) {
 			k.AttendBackward(a.grad[0], a.grad[1], a.grad[2:], a.in[0], a.in[1], a.in[2], a.in[3], a.in[4], x.heads,
 				x.views(a.in[5], a.in[6], a.lo, a.hi)...)
@@ -79,8 +83,10 @@ func indexTopK(g gen, rows, heads, dim, entries, keep int, scale float64) call {
 	v := g.ragged(rows, entries, 2*keep+1)
 	return call{
 		name: fmt.Sprintf("IndexTopK %d of %d for %d queries, %d heads of %d", keep, entries, rows, heads, dim), rows: rows,
-		in: []operand{rowwise("q", g.normal(scale, rows, heads*dim)), rowwise("w", g.normal(1, rows, heads)),
-			whole("keys", g.pool(v, scale, entries, dim))},
+		in: []operand{
+			rowwise("q", g.normal(scale, rows, heads*dim)), rowwise("w", g.normal(1, rows, heads)),
+			whole("keys", g.pool(v, scale, entries, dim)),
+		},
 		out: []operand{{name: "choice", Tensor: tensor.New(dtype.F32, rows, keep), rows: true, free: true}},
 		run: func(k kernels.Backend, a args) {
 			got := k.IndexTopK(a.in[0], a.in[1], heads, over(v, a.in[2], a.lo, a.hi), keep)

@@ -62,12 +62,16 @@ func gatherCalls(g gen, rows, from, dim int) []call {
 	at := g.ints(rows, from)
 	size := fmt.Sprintf("%d of %d rows of %d", rows, from, dim)
 	return []call{
-		{name: "Gather " + size, rows: rows, in: []operand{whole("x", g.normal(1, from, dim))},
+		{
+			name: "Gather " + size, rows: rows, in: []operand{whole("x", g.normal(1, from, dim))},
 			out: []operand{rowwise("y", tensor.New(dtype.F32, rows, dim))},
-			run: func(k kernels.Backend, a args) { k.Gather(a.out[0], a.in[0], at[a.lo:a.hi]) }},
-		{name: "GatherBackward " + size, rows: rows, in: []operand{rowwise("dy", g.normal(1, rows, dim))},
+			run: func(k kernels.Backend, a args) { k.Gather(a.out[0], a.in[0], at[a.lo:a.hi]) },
+		},
+		{
+			name: "GatherBackward " + size, rows: rows, in: []operand{rowwise("dy", g.normal(1, rows, dim))},
 			grad: []operand{whole("x", g.normal(1, from, dim))},
-			run:  func(k kernels.Backend, a args) { k.GatherBackward(a.grad[0], a.in[0], at[a.lo:a.hi]) }},
+			run:  func(k kernels.Backend, a args) { k.GatherBackward(a.grad[0], a.in[0], at[a.lo:a.hi]) },
+		},
 	}
 }
 
@@ -86,22 +90,28 @@ func logProbCalls(g gen, rows, vocab int, spread float64) []call {
 	ref.New[float32]().LogProb(lp.Tensor, entropy.Tensor, lse.Tensor, x, next, scale)
 	calls := []call{
 		logProbOf(x, next, scale),
-		{name: fmt.Sprintf("LogProb without entropy %v", x), rows: rows, in: []operand{logits}, out: []operand{lp, lse},
+		{
+			name: fmt.Sprintf("LogProb without entropy %v", x), rows: rows, in: []operand{logits}, out: []operand{lp, lse},
 			run: func(k kernels.Backend, a args) {
 				k.LogProb(a.out[0], nil, a.out[1], a.in[0], next[a.lo:a.hi], scale[a.lo:a.hi])
-			}},
+			},
+		},
 	}
 	logits.free = false
 	dlp, dent, out := rowwise("dlp", g.normal(1, rows)), rowwise("dentropy", g.normal(1, rows)), rowwise("dlogits", x)
 	return append(calls,
-		call{name: fmt.Sprintf("LogProbBackward %v", x), rows: rows, in: []operand{logits, dlp, dent, entropy, lse}, out: []operand{out},
+		call{
+			name: fmt.Sprintf("LogProbBackward %v", x), rows: rows, in: []operand{logits, dlp, dent, entropy, lse}, out: []operand{out},
 			run: func(k kernels.Backend, a args) {
 				k.LogProbBackward(a.out[0], a.in[1], a.in[2], a.in[3], a.in[4], a.in[0], next[a.lo:a.hi], scale[a.lo:a.hi])
-			}},
-		call{name: fmt.Sprintf("LogProbBackward without entropy %v", x), rows: rows, in: []operand{logits, dlp, lse}, out: []operand{out},
+			},
+		},
+		call{
+			name: fmt.Sprintf("LogProbBackward without entropy %v", x), rows: rows, in: []operand{logits, dlp, lse}, out: []operand{out},
 			run: func(k kernels.Backend, a args) {
 				k.LogProbBackward(a.out[0], a.in[1], nil, nil, a.in[2], a.in[0], next[a.lo:a.hi], scale[a.lo:a.hi])
-			}})
+			},
+		})
 }
 
 func logProbOf(x *tensor.Tensor, next []int32, scale []float32) call {

@@ -41,8 +41,10 @@ func hyperMap(g gen, rows, streams, dim, iters int, spread float64) call {
 	return call{
 		name: fmt.Sprintf("HyperMap %d tokens, %d streams of %d, %d rounds", rows, streams, dim, iters), rows: rows,
 		in: site(g, rows, streams, dim, streams*(2+streams), 3, spread),
-		out: []operand{rowwise("pre", tensor.New(dtype.F32, rows, streams)), rowwise("post", tensor.New(dtype.F32, rows, streams)),
-			rowwise("comb", tensor.New(dtype.F32, rows, streams, streams))},
+		out: []operand{
+			rowwise("pre", tensor.New(dtype.F32, rows, streams)), rowwise("post", tensor.New(dtype.F32, rows, streams)),
+			rowwise("comb", tensor.New(dtype.F32, rows, streams, streams)),
+		},
 		run: func(k kernels.Backend, a args) {
 			k.HyperMap(a.out[0], a.out[1], a.out[2], a.in[0], a.in[1], a.in[2], a.in[3], p)
 		},
@@ -100,17 +102,25 @@ func streamCalls(g gen, rows, streams, dim int) []call {
 	mixed := rowwise("y", tensor.New(dtype.F32, rows, streams, dim))
 	dy, dMixed := rowwise("dy", g.normal(1, rows, dim)), rowwise("dy", g.normal(1, rows, streams, dim))
 	return []call{
-		{name: "Collapse " + size, rows: rows, in: []operand{x, pre}, out: []operand{y},
-			run: func(k kernels.Backend, a args) { k.Collapse(a.out[0], a.in[0], a.in[1]) }},
-		{name: "CollapseBackward " + size, rows: rows, in: []operand{dy, x, pre}, grad: gradients(g, []operand{x, pre}),
+		{
+			name: "Collapse " + size, rows: rows, in: []operand{x, pre}, out: []operand{y},
+			run: func(k kernels.Backend, a args) { k.Collapse(a.out[0], a.in[0], a.in[1]) },
+		},
+		{
+			name: "CollapseBackward " + size, rows: rows, in: []operand{dy, x, pre}, grad: gradients(g, []operand{x, pre}),
 			run: func(k kernels.Backend, a args) {
 				k.CollapseBackward(a.grad[0], a.grad[1], a.in[0], a.in[1], a.in[2])
-			}},
-		{name: "Expand " + size, rows: rows, in: []operand{x, o, post, comb}, out: []operand{mixed},
-			run: func(k kernels.Backend, a args) { k.Expand(a.out[0], a.in[0], a.in[1], a.in[2], a.in[3]) }},
-		{name: "ExpandBackward " + size, rows: rows, in: []operand{dMixed, x, o, post, comb}, grad: gradients(g, []operand{x, o, post, comb}),
+			},
+		},
+		{
+			name: "Expand " + size, rows: rows, in: []operand{x, o, post, comb}, out: []operand{mixed},
+			run: func(k kernels.Backend, a args) { k.Expand(a.out[0], a.in[0], a.in[1], a.in[2], a.in[3]) },
+		},
+		{
+			name: "ExpandBackward " + size, rows: rows, in: []operand{dMixed, x, o, post, comb}, grad: gradients(g, []operand{x, o, post, comb}),
 			run: func(k kernels.Backend, a args) {
 				k.ExpandBackward(a.grad[0], a.grad[1], a.grad[2], a.grad[3], a.in[0], a.in[1], a.in[2], a.in[3], a.in[4])
-			}},
+			},
+		},
 	}
 }

@@ -128,18 +128,26 @@ func rowCalls(g gen) []call {
 		t, m, n := s[0], s[1], s[2]
 		a, b := g.wild(t, m), g.wild(t, m)
 		calls = append(calls,
-			call{name: fmt.Sprintf("Add %v", a), rows: t,
+			call{
+				name: fmt.Sprintf("Add %v", a), rows: t,
 				in: []operand{rowwise("a", a), rowwise("b", b)}, out: []operand{rowwise("y", a)},
-				run: func(k kernels.Backend, a args) { k.Add(a.out[0], a.in[0], a.in[1]) }},
-			call{name: fmt.Sprintf("Copy %v", a), rows: t,
+				run: func(k kernels.Backend, a args) { k.Add(a.out[0], a.in[0], a.in[1]) },
+			},
+			call{
+				name: fmt.Sprintf("Copy %v", a), rows: t,
 				in: []operand{rowwise("x", a)}, out: []operand{rowwise("y", a)},
-				run: func(k kernels.Backend, a args) { k.Copy(a.out[0], a.in[0]) }},
-			call{name: fmt.Sprintf("Join %v", s), rows: t,
+				run: func(k kernels.Backend, a args) { k.Copy(a.out[0], a.in[0]) },
+			},
+			call{
+				name: fmt.Sprintf("Join %v", s), rows: t,
 				in: []operand{rowwise("a", a), rowwise("b", g.wild(t, n))}, out: []operand{rowwise("y", g.wild(t, m+n))},
-				run: func(k kernels.Backend, a args) { k.Join(a.out[0], a.in[0], a.in[1]) }},
-			call{name: fmt.Sprintf("JoinBackward %v", s), rows: t,
+				run: func(k kernels.Backend, a args) { k.Join(a.out[0], a.in[0], a.in[1]) },
+			},
+			call{
+				name: fmt.Sprintf("JoinBackward %v", s), rows: t,
 				in: []operand{rowwise("dy", g.wild(t, m+n))}, grad: []operand{rowwise("a", a), rowwise("b", g.wild(t, n))},
-				run: func(k kernels.Backend, a args) { k.JoinBackward(a.grad[0], a.grad[1], a.in[0]) }})
+				run: func(k kernels.Backend, a args) { k.JoinBackward(a.grad[0], a.grad[1], a.in[0]) },
+			})
 	}
 	return calls
 }

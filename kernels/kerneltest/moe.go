@@ -79,20 +79,26 @@ func slotCalls(g gen, rows, keep, dim int) []call {
 	tokens, slots := whole("x", g.normal(1, rows, dim)), whole("x", g.normal(1, rows*keep, dim))
 	size := fmt.Sprintf("%v and %v", tokens, slots)
 	return []call{
-		{name: "Dispatch " + size, rows: rows, uncut: true, in: []operand{tokens}, out: []operand{slots},
-			run: func(k kernels.Backend, a args) { k.Dispatch(a.out[0], a.in[0], at, keep) }},
-		{name: "Combine " + size, rows: rows, uncut: true, in: []operand{slots}, grad: []operand{whole("y", g.normal(1, rows, dim))},
+		{
+			name: "Dispatch " + size, rows: rows, uncut: true, in: []operand{tokens}, out: []operand{slots},
+			run: func(k kernels.Backend, a args) { k.Dispatch(a.out[0], a.in[0], at, keep) },
+		},
+		{
+			name: "Combine " + size, rows: rows, uncut: true, in: []operand{slots}, grad: []operand{whole("y", g.normal(1, rows, dim))},
 			run: func(k kernels.Backend, a args) {
 				if a.grad[0] != nil { // it is an output
 					k.Combine(a.grad[0], a.in[0], at, keep)
 				}
-			}},
-		{name: "DispatchAdd " + size, rows: rows, uncut: true, in: []operand{tokens}, grad: []operand{whole("y", g.normal(1, rows*keep, dim))},
+			},
+		},
+		{
+			name: "DispatchAdd " + size, rows: rows, uncut: true, in: []operand{tokens}, grad: []operand{whole("y", g.normal(1, rows*keep, dim))},
 			run: func(k kernels.Backend, a args) {
 				if a.grad[0] != nil {
 					k.DispatchAdd(a.grad[0], a.in[0], at, keep)
 				}
-			}},
+			},
+		},
 	}
 }
 

@@ -72,11 +72,15 @@ func rope(g gen, rows, heads, dim, pairs int, inverse bool) []call {
 	cos, sin := rowwise("cos", g.normal(1, rows, pairs)), rowwise("sin", g.normal(1, rows, pairs))
 	name := fmt.Sprintf("%v in heads of %d, %d pairs, inverse %v", x, dim, pairs, inverse)
 	return []call{
-		{name: "RoPE " + name, rows: rows, in: []operand{rowwise("x", x), cos, sin}, out: []operand{rowwise("y", x)},
-			run: func(k kernels.Backend, a args) { k.RoPE(a.out[0], a.in[0], a.in[1], a.in[2], dim, inverse) }},
-		{name: "RoPEBackward " + name, rows: rows, in: []operand{rowwise("dy", x), cos, sin},
+		{
+			name: "RoPE " + name, rows: rows, in: []operand{rowwise("x", x), cos, sin}, out: []operand{rowwise("y", x)},
+			run: func(k kernels.Backend, a args) { k.RoPE(a.out[0], a.in[0], a.in[1], a.in[2], dim, inverse) },
+		},
+		{
+			name: "RoPEBackward " + name, rows: rows, in: []operand{rowwise("dy", x), cos, sin},
 			grad: []operand{rowwise("x", g.normal(1, rows, heads*dim))},
-			run:  func(k kernels.Backend, a args) { k.RoPEBackward(a.grad[0], a.in[0], a.in[1], a.in[2], dim, inverse) }},
+			run:  func(k kernels.Backend, a args) { k.RoPEBackward(a.grad[0], a.in[0], a.in[1], a.in[2], dim, inverse) },
+		},
 	}
 }
 

@@ -172,8 +172,10 @@ func TestEval(t *testing.T) {
 }
 
 func experts() Experts {
-	return Experts{Cycle: 37, Version: rl.NewVersion(1, 36), Sides: 2, Layers: 3, Experts: 4,
-		Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, math.MaxUint32}, Agreement: []float32{1, .5, .25}}
+	return Experts{
+		Cycle: 37, Version: rl.NewVersion(1, 36), Sides: 2, Layers: 3, Experts: 4,
+		Tokens: []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, math.MaxUint32}, Agreement: []float32{1, .5, .25},
+	}
 }
 
 func TestExperts(t *testing.T) {

@@ -46,8 +46,10 @@ var here = Holder{PID: 100, Host: "here", Boot: "boot-1"}
 // options are for a writer on this host, whose lines go to log.
 func options(log io.Writer) Options {
 	c := &clock{t: start}
-	return Options{Now: c.now, Log: slog.New(slog.NewTextHandler(log, nil)), Self: here, Planned: 200,
-		Text: func(token int32) []byte { return []byte{byte('a' + token)} }}
+	return Options{
+		Now: c.now, Log: slog.New(slog.NewTextHandler(log, nil)), Self: here, Planned: 200,
+		Text: func(token int32) []byte { return []byte{byte('a' + token)} },
+	}
 }
 
 func create(t testing.TB, path string) *Dir {
@@ -74,8 +76,10 @@ func resume(t testing.TB, path string, log io.Writer) *Dir {
 func die(d *Dir) { d.close() }
 
 func row(cycle int, reward float64) metrics.Row {
-	return metrics.Row{Kind: metrics.Cycle, Cycle: cycle, Step: cycle, Version: rl.Version(cycle),
-		Values: map[string]float64{"rollout/raw_reward": reward, "perf/step_time": reward * 3}}
+	return metrics.Row{
+		Kind: metrics.Cycle, Cycle: cycle, Step: cycle, Version: rl.Version(cycle),
+		Values: map[string]float64{"rollout/raw_reward": reward, "perf/step_time": reward * 3},
+	}
 }
 
 func write(t testing.TB, d *Dir, r metrics.Row) {
@@ -101,8 +105,10 @@ func TestCreateAndEnd(t *testing.T) {
 	if err := d.Beat(); err != nil {
 		t.Fatal(err)
 	}
-	want := Status{State: Running, PID: 100, Host: "here", Boot: "boot-1", Started: 1764403201, Beat: 1764403204, Attempt: 1, Cycle: 3, Planned: 200,
-		Phase: "rollout", PhaseSince: 1764403203, WaitingFor: "2 of 256 answers"}
+	want := Status{
+		State: Running, PID: 100, Host: "here", Boot: "boot-1", Started: 1764403201, Beat: 1764403204, Attempt: 1, Cycle: 3, Planned: 200,
+		Phase: "rollout", PhaseSince: 1764403203, WaitingFor: "2 of 256 answers",
+	}
 	if got := status(t, path); got != want {
 		t.Errorf("status is %+v, want %+v", got, want)
 	}

@@ -312,8 +312,10 @@ func (b *Body) decode(i int, raw [numParts][]byte) (*Stored, error) {
 	n := len(raw[partRollout]) / 4
 	tokens := values[int32](raw[partToken], len(raw[partToken])/4)
 	p := len(tokens) - n
-	s := &rl.Sample{Prompt: &rl.Prompt{Group: int64(r.Group), Tokens: tokens[:p:p]}, Index: int(r.Slot), Response: tokens[p:],
-		Verdict: r.Verdict, Reward: b.reward[i], Advantage: b.adv[i]}
+	s := &rl.Sample{
+		Prompt: &rl.Prompt{Group: int64(r.Group), Tokens: tokens[:p:p]}, Index: int(r.Slot), Response: tokens[p:],
+		Verdict: r.Verdict, Reward: b.reward[i], Advantage: b.adv[i],
+	}
 	f.fill(s, texts)
 	stored := &Stored{Sample: Sample{Sample: s, Dropped: r.Flags&Dropped != 0}, Row: r, Texts: texts}
 	b.columnsOf(stored, b.has[i], raw, n)

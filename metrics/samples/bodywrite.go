@@ -73,8 +73,10 @@ func (b *builder) tokens(s *Sample) error {
 // responses appends the columns that go over the response.
 func (b *builder) responses(s *Sample) {
 	n := len(s.Response)
-	for p, v := range map[part][]float32{partRollout: s.LogProbs, partTrunc: s.TruncLogProbs, partTrainer: s.TrainLogProbs, partReference: s.RefLogProbs,
-		partEntropy: s.Entropy, partRatio: s.Ratio} {
+	for p, v := range map[part][]float32{
+		partRollout: s.LogProbs, partTrunc: s.TruncLogProbs, partTrainer: s.TrainLogProbs, partReference: s.RefLogProbs,
+		partEntropy: s.Entropy, partRatio: s.Ratio,
+	} {
 		if parts[p].has == 0 || b.there&parts[p].has != 0 {
 			b.parts[p] = appendFloats(b.parts[p], v, n)
 		}

@@ -98,8 +98,10 @@ var parts = [numParts]struct {
 // has returns the bits of the optional columns that s fills.
 func (s *Sample) has() uint8 {
 	var h uint8
-	for p, there := range map[part]bool{partTrunc: s.TruncLogProbs != nil, partTrainer: s.TrainLogProbs != nil, partReference: s.RefLogProbs != nil,
-		partEntropy: s.Entropy != nil, partRatio: s.Ratio != nil, partMask: s.Mask != nil} {
+	for p, there := range map[part]bool{
+		partTrunc: s.TruncLogProbs != nil, partTrainer: s.TrainLogProbs != nil, partReference: s.RefLogProbs != nil,
+		partEntropy: s.Entropy != nil, partRatio: s.Ratio != nil, partMask: s.Mask != nil,
+	} {
 		if there {
 			h |= parts[p].has
 		}

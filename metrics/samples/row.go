@@ -87,9 +87,22 @@ var columns = [numColumns]struct {
 	width int
 	float bool
 }{
-	{"cycle", 4, false}, {"group", 4, false}, {"slot", 2, false}, {"verdict", 1, false}, {"set", 1, false}, {"flags", 2, false},
-	{"reward", 4, true}, {"advantage", 4, true}, {"prompt_len", 4, false}, {"response_len", 4, false}, {"version", 4, false}, {"span", 2, false},
-	{"gap_mean", 4, true}, {"gap_max", 4, true}, {"entropy", 4, true}, {"gap_pos", 4, false},
+	{"cycle", 4, false},
+	{"group", 4, false},
+	{"slot", 2, false},
+	{"verdict", 1, false},
+	{"set", 1, false},
+	{"flags", 2, false},
+	{"reward", 4, true},
+	{"advantage", 4, true},
+	{"prompt_len", 4, false},
+	{"response_len", 4, false},
+	{"version", 4, false},
+	{"span", 2, false},
+	{"gap_mean", 4, true},
+	{"gap_max", 4, true},
+	{"entropy", 4, true},
+	{"gap_pos", 4, false},
 }
 
 // String returns the column's name.

@@ -53,10 +53,14 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 	}
 	p := &rl.Prompt{ID: fmt.Sprint("p", group), Group: group, Tokens: ids(r.IntN(5)), Label: "42", Set: []string{"gsm8k", "math"}[group%2]}
 	p.Text, p.Metadata = spell(p.Tokens), []byte(`{"level":3}`)
-	s := Sample{Sample: &rl.Sample{Request: int64(r.IntN(1000)), Prompt: p, Index: slot, Response: ids(n), LogProbs: floats(.3), TruncLogProbs: maybe(floats(.2)),
-		TrainLogProbs: maybe(floats(.3)), RefLogProbs: maybe(floats(.3)), Entropy: maybe(floats(.5)), Stop: rl.Stop(1 + r.IntN(3)), Verdict: rl.Verdict(r.IntN(4)), Reward: r.NormFloat64(),
-		Advantage: r.NormFloat64(), Why: "last box is 41", CachedTokens: r.IntN(3), Sampling: rl.Sampling{Temperature: .8, TopP: .9, TopK: 50, MinP: .1, MaxTokens: 20, StopIDs: []int32{5}, Seed: r.Uint64()}},
-		Ratio: maybe(floats(1)), Dropped: r.IntN(3) == 0}
+	s := Sample{
+		Sample: &rl.Sample{
+			Request: int64(r.IntN(1000)), Prompt: p, Index: slot, Response: ids(n), LogProbs: floats(.3), TruncLogProbs: maybe(floats(.2)),
+			TrainLogProbs: maybe(floats(.3)), RefLogProbs: maybe(floats(.3)), Entropy: maybe(floats(.5)), Stop: rl.Stop(1 + r.IntN(3)), Verdict: rl.Verdict(r.IntN(4)), Reward: r.NormFloat64(),
+			Advantage: r.NormFloat64(), Why: "last box is 41", CachedTokens: r.IntN(3), Sampling: rl.Sampling{Temperature: .8, TopP: .9, TopK: 50, MinP: .1, MaxTokens: 20, StopIDs: []int32{5}, Seed: r.Uint64()},
+		},
+		Ratio: maybe(floats(1)), Dropped: r.IntN(3) == 0,
+	}
 	s.Text = spell(s.Response)
 	if n > 0 {
 		s.Versions = []rl.Span{{Version: rl.NewVersion(0, 36), Tokens: n}}
@@ -223,8 +227,10 @@ func TestRowOfSample(t *testing.T) {
 		{"not a number", []float32{-1, -2, -1}, []float32{-1.5, nan, -inf}, nil, .5, inf, 1, 0},
 		{"both infinite", []float32{-inf}, []float32{-inf}, nil, nan, inf, 0, 0},
 	} {
-		s := Sample{Sample: &rl.Sample{Prompt: &rl.Prompt{Group: 7}, Response: make([]int32, len(tt.rollout)), LogProbs: tt.rollout, TrainLogProbs: tt.trainer,
-			Versions: []rl.Span{{Version: 1, Tokens: len(tt.rollout)}}}, Mask: tt.mask}
+		s := Sample{Sample: &rl.Sample{
+			Prompt: &rl.Prompt{Group: 7}, Response: make([]int32, len(tt.rollout)), LogProbs: tt.rollout, TrainLogProbs: tt.trainer,
+			Versions: []rl.Span{{Version: 1, Tokens: len(tt.rollout)}},
+		}, Mask: tt.mask}
 		r := s.row(5, 2, false)
 		same := func(a, b float32) bool { return a == b || a != a && b != b }
 		if !same(r.GapMean, tt.mean) || !same(r.GapMax, tt.max) || r.GapPos != tt.pos || r.Flags != tt.flags {
@@ -234,8 +240,10 @@ func TestRowOfSample(t *testing.T) {
 }
 
 func TestFlagsAndVersions(t *testing.T) {
-	s := Sample{Sample: &rl.Sample{Prompt: &rl.Prompt{}, Response: make([]int32, 3), Stop: rl.StopLength, Text: strings.Repeat("again ", 2000) + "\x01",
-		Versions: []rl.Span{{Version: rl.NewVersion(1, 9), Tokens: 1}, {Version: rl.NewVersion(0, 7), Tokens: 2}}}, Dropped: true}
+	s := Sample{Sample: &rl.Sample{
+		Prompt: &rl.Prompt{}, Response: make([]int32, 3), Stop: rl.StopLength, Text: strings.Repeat("again ", 2000) + "\x01",
+		Versions: []rl.Span{{Version: rl.NewVersion(1, 9), Tokens: 1}, {Version: rl.NewVersion(0, 7), Tokens: 2}},
+	}, Dropped: true}
 	r := s.row(1, 0, true)
 	if want := []string{"truncated", "dropped", "repeated", "garbled", "mixed", "eval"}; !slices.Equal(r.Flags.Names(), want) {
 		t.Errorf("flags are %v, want %v", r.Flags.Names(), want)
@@ -365,7 +373,8 @@ func Example() {
 	for cycle := 1; cycle <= 2; cycle++ {
 		w.Add(Batch{Cycle: cycle, Samples: []Sample{{Sample: &rl.Sample{
 			Prompt: &rl.Prompt{Group: int64(cycle), Set: "sums"}, Response: []int32{0, 1}, Text: "a b", Versions: []rl.Span{{Version: 1, Tokens: 2}},
-			LogProbs: []float32{-1, -1}, TrainLogProbs: []float32{-1, -1 - float32(cycle)}}}}})
+			LogProbs: []float32{-1, -1}, TrainLogProbs: []float32{-1, -1 - float32(cycle)},
+		}}}})
 	}
 	w.Close()
 

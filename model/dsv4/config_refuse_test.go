@@ -67,8 +67,11 @@ func TestReadConfigRefuses(t *testing.T) {
 		{"flash", map[string]any{"compress_ratios": 4}, `compress_ratios is 4, want a list`},
 		{"flash", map[string]any{"compress_ratios": []any{0, "4"}}, `compress_ratios[1] is "4", want 0, 4 or 128`},
 		{"flash", map[string]any{"num_hash_layers": -1}, `num_hash_layers is -1, want a count of layers`},
-		{"oracle", map[string]any{"layer_types": []string{"full_attention"}},
-			`layer_types[0] is "full_attention", want one of sliding_attention, compressed_sparse_attention, heavily_compressed_attention`},
+		{
+			"oracle",
+			map[string]any{"layer_types": []string{"full_attention"}},
+			`layer_types[0] is "full_attention", want one of sliding_attention, compressed_sparse_attention, heavily_compressed_attention`,
+		},
 		{"oracle", map[string]any{"mlp_layer_types": []any{0}}, `mlp_layer_types[0] is 0, want one of moe, hash_moe`},
 		{"oracle", map[string]any{"compress_rates": absent{}}, "compress_rates.compressed_sparse_attention is missing, want an integer\n" +
 			"compress_rates.heavily_compressed_attention is missing, want an integer"},
@@ -193,8 +196,10 @@ func TestConfigValidate(t *testing.T) {
 	}{
 		{func(c *Config) { c.Layers = nil }, `num_hidden_layers is 0, want 1 to 4096`},
 		{func(c *Config) { c.Layers = make([]Layer, maxLayers+1) }, `num_hidden_layers is 4097, want 1 to 4096`},
-		{func(c *Config) { c.Layers = []Layer{{9, 0}} },
-			`layer_types[0] is kind 9, want one of sliding_attention, compressed_sparse_attention, heavily_compressed_attention`},
+		{
+			func(c *Config) { c.Layers = []Layer{{9, 0}} },
+			`layer_types[0] is kind 9, want one of sliding_attention, compressed_sparse_attention, heavily_compressed_attention`,
+		},
 		{func(c *Config) { c.Layers = []Layer{{0, 9}} }, `mlp_layer_types[0] is kind 9, want one of moe, hash_moe`},
 		{func(c *Config) { c.RateC4 = 1 << 17 }, `compress_rates.compressed_sparse_attention is 131072, want more than 0, at most 65536`},
 		{func(c *Config) { c.NormEps = math.NaN() }, `rms_norm_eps is NaN, want more than 0, at most 1`},

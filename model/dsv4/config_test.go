@@ -98,9 +98,11 @@ func proFile(t testing.TB) []byte {
 	for range 30 {
 		ratios = append(ratios, 128, 4)
 	}
-	return edit(t, testConfig(t, "flash"), map[string]any{"hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
+	return edit(t, testConfig(t, "flash"), map[string]any{
+		"hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128,
 		"q_lora_rank": 1536, "o_groups": 16, "moe_intermediate_size": 3072, "n_routed_experts": 384, "routed_scaling_factor": 2.5,
-		"index_topk": 1024, "compress_ratios": append(ratios, 0)})
+		"index_topk": 1024, "compress_ratios": append(ratios, 0),
+	})
 }
 
 var oracle = Config{
@@ -154,45 +156,69 @@ func TestReadConfigAccepts(t *testing.T) {
 		change  func(c *Config)
 	}{
 		{"nothing", "oracle", nil, func(*Config) {}},
-		{"copies that agree", "oracle", map[string]any{"dim": 64, "n_layers": 6, "num_hash_layers": 3, "compress_ratios": []int{0, 4, 128, 4, 128, 0},
-			"compress_rate_csa": 4, "rope_head_dim": 8, "intermediate_size": 32, "num_local_experts": 8, "rope_scaling.rope_type": "yarn", "rope_scaling.factor": 4},
-			func(*Config) {}},
-		{"whole numbers written as fractions", "oracle", map[string]any{"hidden_size": json.RawMessage("64.0"), "num_key_value_heads": json.RawMessage("1.0"),
-			"vocab_size": json.RawMessage("9.7e1")}, func(*Config) {}},
-		{"no betas", "oracle", map[string]any{"rope_parameters.compress.beta_fast": absent{}, "rope_parameters.compress.beta_slow": absent{}},
-			func(c *Config) { c.Yarn.BetaFast, c.Yarn.BetaSlow = 32, 1 }},
-		{"other betas", "flash", map[string]any{"rope_scaling.beta_fast": 16, "rope_scaling.beta_slow": 2},
-			func(c *Config) { c.Yarn.BetaFast, c.Yarn.BetaSlow = 16, 2 }},
+		{
+			"copies that agree", "oracle",
+			map[string]any{
+				"dim": 64, "n_layers": 6, "num_hash_layers": 3, "compress_ratios": []int{0, 4, 128, 4, 128, 0},
+				"compress_rate_csa": 4, "rope_head_dim": 8, "intermediate_size": 32, "num_local_experts": 8, "rope_scaling.rope_type": "yarn", "rope_scaling.factor": 4,
+			},
+			func(*Config) {},
+		},
+		{"whole numbers written as fractions", "oracle", map[string]any{
+			"hidden_size": json.RawMessage("64.0"), "num_key_value_heads": json.RawMessage("1.0"),
+			"vocab_size": json.RawMessage("9.7e1"),
+		}, func(*Config) {}},
+		{
+			"no betas", "oracle",
+			map[string]any{"rope_parameters.compress.beta_fast": absent{}, "rope_parameters.compress.beta_slow": absent{}},
+			func(c *Config) { c.Yarn.BetaFast, c.Yarn.BetaSlow = 32, 1 },
+		},
+		{
+			"other betas", "flash",
+			map[string]any{"rope_scaling.beta_fast": 16, "rope_scaling.beta_slow": 2},
+			func(c *Config) { c.Yarn.BetaFast, c.Yarn.BetaSlow = 16, 2 },
+		},
 		{"shared limit", "oracle", map[string]any{"swiglu_limit_shared": 0}, func(c *Config) { c.LimitShared = 0 }},
 		{"shared limit follows", "oracle", map[string]any{"swiglu_limit": 3}, func(c *Config) { c.Limit, c.LimitShared = 3, 3 }},
 		{"rate beside a ratio", "flash", map[string]any{"compress_rate_hca": 64}, func(c *Config) { c.RateC128 = 64 }},
 		{"no rope scaling", "flash", map[string]any{"rope_scaling": nil}, func(c *Config) { c.Yarn = Yarn{} }},
 		{"default rope scaling", "flash", map[string]any{"rope_scaling": map[string]any{"type": "default"}}, func(c *Config) { c.Yarn = Yarn{} }},
-		{"flat rope parameters", "tiny", map[string]any{"rope_parameters": map[string]any{"rope_type": "yarn", "factor": 8,
-			"original_max_position_embeddings": 64, "rope_theta": 10000}}, func(c *Config) { c.Yarn = Yarn{8, 64, 32, 1} }},
+		{"flat rope parameters", "tiny", map[string]any{"rope_parameters": map[string]any{
+			"rope_type": "yarn", "factor": 8,
+			"original_max_position_embeddings": 64, "rope_theta": 10000,
+		}}, func(c *Config) { c.Yarn = Yarn{8, 64, 32, 1} }},
 		{"no original length", "program", map[string]any{"original_seq_len": 0}, func(c *Config) { c.Yarn = Yarn{} }},
 		{"theta nested only", "oracle", map[string]any{"rope_theta": absent{}, "compress_rope_theta": absent{}}, func(*Config) {}},
 		{"factor only", "oracle", map[string]any{"qk_rope_head_dim": absent{}}, func(*Config) {}},
 		{"a factor with a fraction", "tiny", map[string]any{"partial_rotary_factor": 0.2501}, func(c *Config) { c.RopeDim = 16 }},
 		{"fewer layers than ratios", "flash", map[string]any{"num_hidden_layers": 4}, func(c *Config) { c.Layers = schedule("WW48", 3) }},
-		{"fewer layers than hashes", "flash", map[string]any{"num_hidden_layers": 2},
-			func(c *Config) { c.Layers = schedule("WW", 2); c.RateC4, c.RateC128 = 0, 0 }},
+		{
+			"fewer layers than hashes", "flash",
+			map[string]any{"num_hidden_layers": 2},
+			func(c *Config) { c.Layers = schedule("WW", 2); c.RateC4, c.RateC128 = 0, 0 },
+		},
 		{"no hashes", "flash", map[string]any{"num_hash_layers": 0}, func(c *Config) { c.Layers = schedule("WW"+strings.Repeat("48", 20)+"4", 0) }},
-		{"no indexer where no layer has one", "tiny", map[string]any{"num_hidden_layers": 2, "layer_types": []string{"sliding_attention", "heavily_compressed_attention"},
+		{"no indexer where no layer has one", "tiny", map[string]any{
+			"num_hidden_layers": 2, "layer_types": []string{"sliding_attention", "heavily_compressed_attention"},
 			"mlp_layer_types": []string{"moe", "hash_moe"}, "index_n_heads": absent{}, "index_head_dim": absent{}, "index_topk": absent{},
-			"compress_rates.compressed_sparse_attention": absent{}}, func(c *Config) {
+			"compress_rates.compressed_sparse_attention": absent{},
+		}, func(c *Config) {
 			c.Layers = []Layer{{W, Learned}, {C128, Hash}}
 			c.IndexHeads, c.IndexDim, c.IndexTopK, c.RateC4 = 0, 0, 0, 0
 		}},
-		{"no compression at all", "tiny", map[string]any{"num_hidden_layers": 1, "layer_types": []string{"sliding_attention"},
-			"mlp_layer_types": []string{"moe"}, "compress_rates": absent{}, "compress_rope_theta": absent{}}, func(c *Config) {
+		{"no compression at all", "tiny", map[string]any{
+			"num_hidden_layers": 1, "layer_types": []string{"sliding_attention"},
+			"mlp_layer_types": []string{"moe"}, "compress_rates": absent{}, "compress_rope_theta": absent{},
+		}, func(c *Config) {
 			c.Layers = []Layer{{W, Learned}}
 			c.RateC4, c.RateC128, c.CompressRopeTheta = 0, 0, 0
 		}},
 		{"defaults of what computes nothing", "tiny", map[string]any{"initializer_range": absent{}, "bos_token_id": absent{}, "eos_token_id": absent{}}, func(*Config) {}},
 		{"other ids and range", "tiny", map[string]any{"initializer_range": 0.006, "bos_token_id": 5, "eos_token_id": 6}, func(c *Config) { c.InitRange, c.BOS, c.EOS = 0.006, 5, 6 }},
-		{"a draft model beside", "flash", map[string]any{"dspark_block_size": 5, "dspark_target_layer_ids": []int{40, 41, 42},
-			"compress_ratios": append([]int{0, 0, 4, 128}, make([]int, 42)...), "num_hidden_layers": 4}, func(c *Config) { c.Layers = schedule("WW48", 3) }},
+		{"a draft model beside", "flash", map[string]any{
+			"dspark_block_size": 5, "dspark_target_layer_ids": []int{40, 41, 42},
+			"compress_ratios": append([]int{0, 0, 4, 128}, make([]int, 42)...), "num_hidden_layers": 4,
+		}, func(c *Config) { c.Layers = schedule("WW48", 3) }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			want := mustRead(t, testConfig(t, tt.file))

@@ -139,8 +139,11 @@ func settings(t *testing.T) []setting {
 	fast := cpu.New(2)
 	t.Cleanup(fast.Close)
 	return []setting{
-		{"F32", dtype.F32, ref.New[float32]()}, {"BF16", dtype.BF16, ref.New[float32]()}, {"F64", dtype.F64, ref.New[float64]()},
-		{"F32 on cpu", dtype.F32, fast}, {"BF16 on cpu", dtype.BF16, fast},
+		{"F32", dtype.F32, ref.New[float32]()},
+		{"BF16", dtype.BF16, ref.New[float32]()},
+		{"F64", dtype.F64, ref.New[float64]()},
+		{"F32 on cpu", dtype.F32, fast},
+		{"BF16 on cpu", dtype.BF16, fast},
 	}
 }
 
