@@ -6,7 +6,7 @@ type Series struct {
 	Name    string
 	Unit    string
 	Meaning string
-	// Wall marks what depends on the clock or the machine, and so differs between two runs of one seed.
+	// Wall marks what depends on the clock, the machine or the history of the process, and so differs between two runs of one seed.
 	Wall bool
 	// Part marks the parts of the trainer's clock: they add up to perf/step_time.
 	Part bool
@@ -146,8 +146,6 @@ func rollout() []Series {
 			{"staleness/max", "versions", "largest served version minus the version that chose a trained token"},
 			{"spec_accept_rate", "share", "drafted tokens that were accepted"},
 			{"spec_accept_length", "tokens", "mean length of accepted drafts"},
-			{"prefix_cache_hit_rate", "share", "prompt tokens whose state came from the cache"},
-			{"avg_cached_tokens_per_sample", "tokens", "prompt tokens from the cache, mean over samples"},
 			{"error_cat/{category}", "share", "samples in this category of the grader"},
 			{"fully_async/queue_size", "groups", "groups waiting when the batch was taken"},
 			{"fully_async/aborted_groups_filtered", "groups", "groups dropped for an aborted sample"},
@@ -156,6 +154,11 @@ func rollout() []Series {
 			{"fully_async/max_staleness", "versions", "greatest age of the groups looked at, the dropped ones included"},
 			{"fully_async/buffer_avg_staleness", "versions", "mean age of the groups that wait"},
 			{"fully_async/buffer_max_staleness", "versions", "greatest age of the groups that wait"},
+		}...),
+		// What is in the cache depends on what the process computed before, an evaluation for one, and is lost with it.
+		wall("rollout/", [][3]string{
+			{"prefix_cache_hit_rate", "share", "prompt tokens whose state came from the cache"},
+			{"avg_cached_tokens_per_sample", "tokens", "prompt tokens from the cache, mean over samples"},
 		}...))
 }
 
@@ -206,7 +209,6 @@ func eval() []Series {
 			{"{name}/zero_std/all_zero_percentage", "percent", "problems whose rewards are all the lowest"},
 			{"{name}/zero_std/all_one_percentage", "percent", "problems whose rewards are all the highest"},
 			{"{name}/weight_version/mixed_version_ratio", "share", "answers whose tokens come from more than one version"},
-			{"{name}/prefix_cache_hit_rate", "share", "prompt tokens whose state came from the cache"},
 			{"skipped_busy", "evals", "evaluations not run since the run began: the engine was busy"},
 			{"skipped_export_failed", "evals", "evaluations not run since the run began: no export"},
 			{"skipped_ckpt_missing", "evals", "evaluations not run since the run began: no checkpoint"},
@@ -219,6 +221,7 @@ func eval() []Series {
 		wall("eval/", [][3]string{
 			{"duration_seconds", "s", "time the evaluation took"},
 			{"export_time_seconds", "s", "time the export of the weights took"},
+			{"{name}/prefix_cache_hit_rate", "share", "prompt tokens whose state came from the cache"},
 		}...))
 }
 
