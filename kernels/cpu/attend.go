@@ -156,7 +156,8 @@ func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
 	for i := range a.views {
 		if rows := a.views[i].At(t); len(rows) > 0 {
 			checkRows(rows, len(a.pools[i])/a.dim)
-			asm.Scores(part(d, n*group, (len(rows)+len(rows)&1)*group), &q[0], &a.pools[i][0], &rows[0], len(rows), a.dim, scale)
+			next, left := a.soon(i, t, rows)
+			asm.Scores(part(d, n*group, (len(rows)+len(rows)&1)*group), &q[0], &a.pools[i][0], &rows[0], len(rows), a.dim, scale, next, left)
 			n += len(rows)
 		}
 	}
@@ -164,6 +165,21 @@ func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
 		copy(d[n*group:][:group], d[(n-1)*group:])
 	}
 	return n
+}
+
+// soon returns the rows of view i worth fetching while query t goes through rows: those of the next query, or the rest of
+// its own.
+func (a *attention) soon(i, t int, rows []int32) (*int32, int) {
+	const ahead = 8
+	if t+1 < len(a.views[i].Lo) {
+		if next := a.views[i].At(t + 1); len(next) > 0 {
+			return &next[0], len(next)
+		}
+	}
+	if len(rows) > ahead {
+		return &rows[ahead], len(rows) - ahead
+	}
+	return &rows[0], 0
 }
 
 // values sets o of four heads to the sums of rows weighted by e, divided by z.

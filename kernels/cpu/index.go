@@ -91,7 +91,7 @@ func (x *index) score(m *indexMemory, t int, rows []int32) {
 		for i := range n {
 			m.w[i] = x.w[at+i] * scale
 		}
-		asm.Scores(&m.dots[0], &q[0], &x.pool[0], &rows[0], len(rows), x.dim, 1)
+		asm.Scores(&m.dots[0], &q[0], &x.pool[0], &rows[0], len(rows), x.dim, 1, &rows[0], 0)
 		asm.IndexScores(&m.scores[0], &m.dots[0], &m.w[0], (len(rows)+3)&^3)
 	}
 }

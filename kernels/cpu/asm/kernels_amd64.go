@@ -205,9 +205,10 @@ func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float3
 func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)
 
 // Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.
+// It fetches the first 256 bytes of left rows of next.
 //
 //go:noescape
-func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32)
+func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32, next *int32, left int)
 
 // Softmax turns the scores e [n, 4] into exponentials and sets the maxima m and sums z of four heads.
 // With n odd the last row must stand twice.

@@ -5263,9 +5263,9 @@ end234:
 	VZEROUPPER
 	RET
 
-// func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32)
+// func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32, next *int32, left int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Scores(SB), NOSPLIT, $0-52
+TEXT ·Scores(SB), NOSPLIT, $0-72
 	MOVQ         d+0(FP), AX
 	MOVQ         q+8(FP), CX
 	MOVQ         pool+16(FP), DX
@@ -5274,41 +5274,44 @@ TEXT ·Scores(SB), NOSPLIT, $0-52
 	MOVQ         dim+40(FP), DI
 	SHLQ         $0x02, DI
 	VBROADCASTSS scale+48(FP), Y0
-	LEAQ         (DI)(DI*2), R8
+	MOVQ         next+56(FP), R8
+	MOVQ         left+64(FP), R9
+	LEAQ         (DI)(DI*2), R10
 
 pair238:
 	TESTQ      SI, SI
 	JLE        done239
-	CMPQ       SI, $0x0c
+	SUBQ       $0x02, R9
 	JLT        near240
-	MOVLQSX    40(BX), R9
-	IMULQ      DI, R9
-	ADDQ       DX, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
-	MOVLQSX    44(BX), R9
-	IMULQ      DI, R9
-	ADDQ       DX, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	PREFETCHT0 128(R9)
-	PREFETCHT0 192(R9)
+	MOVLQSX    (R8), R11
+	IMULQ      DI, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	PREFETCHT1 128(R11)
+	PREFETCHT1 192(R11)
+	MOVLQSX    4(R8), R11
+	IMULQ      DI, R11
+	ADDQ       DX, R11
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	PREFETCHT1 128(R11)
+	PREFETCHT1 192(R11)
+	ADDQ       $0x08, R8
 
 near240:
-	MOVLQSX (BX), R11
-	IMULQ   DI, R11
-	ADDQ    DX, R11
+	MOVLQSX (BX), R13
+	IMULQ   DI, R13
+	ADDQ    DX, R13
 	CMPQ    SI, $0x01
 	JEQ     odd236
-	MOVLQSX 4(BX), R10
-	IMULQ   DI, R10
-	ADDQ    DX, R10
+	MOVLQSX 4(BX), R12
+	IMULQ   DI, R12
+	ADDQ    DX, R12
 	JMP     both237
 
 odd236:
-	MOVQ R11, R10
+	MOVQ R13, R12
 
 both237:
 	VXORPS Y1, Y1, Y1
@@ -5319,27 +5322,27 @@ both237:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
-	MOVQ   CX, R9
-	XORQ   R12, R12
+	MOVQ   CX, R11
+	XORQ   R14, R14
 
 span241:
-	VMOVUPS      (R11)(R12*1), Y9
-	VMOVUPS      (R10)(R12*1), Y10
-	VMOVUPS      (R9), Y11
+	VMOVUPS      (R13)(R14*1), Y9
+	VMOVUPS      (R12)(R14*1), Y10
+	VMOVUPS      (R11), Y11
 	VFMADD231PS  Y9, Y11, Y1
 	VFMADD231PS  Y10, Y11, Y5
-	VMOVUPS      (R9)(DI*1), Y11
+	VMOVUPS      (R11)(DI*1), Y11
 	VFMADD231PS  Y9, Y11, Y2
 	VFMADD231PS  Y10, Y11, Y6
-	VMOVUPS      (R9)(DI*2), Y11
+	VMOVUPS      (R11)(DI*2), Y11
 	VFMADD231PS  Y9, Y11, Y3
 	VFMADD231PS  Y10, Y11, Y7
-	VMOVUPS      (R9)(R8*1), Y11
+	VMOVUPS      (R11)(R10*1), Y11
 	VFMADD231PS  Y9, Y11, Y4
 	VFMADD231PS  Y10, Y11, Y8
-	ADDQ         $0x20, R9
-	ADDQ         $0x20, R12
-	CMPQ         R12, DI
+	ADDQ         $0x20, R11
+	ADDQ         $0x20, R14
+	CMPQ         R14, DI
 	JLT          span241
 	VEXTRACTF128 $0x01, Y1, X9
 	VADDPS       X9, X1, X9

@@ -171,7 +171,7 @@ func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32,
 }
 
 // Scores is for amd64.
-func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32) {
+func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32, next *int32, left int) {
 	panic(missing)
 }
 

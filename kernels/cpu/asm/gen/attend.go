@@ -36,14 +36,14 @@ func heads(p gp, width, width3 gp) []operand.Mem {
 	return []operand.Mem{at(p, 0), idx(p, width, 1, 0), idx(p, width, 2, 0), idx(p, width3, 1, 0)}
 }
 
-// scoresAhead is how many rows ahead scores fetches: rows lie anywhere in a pool.
-const scoresAhead = 10
-
+// scores fetches the rows of the next list while it works on this one, two by two: they may lie anywhere in the pool.
 func (g *gen) scores() {
-	g.fn("Scores", "(d, q, pool *float32, rows *int32, n, dim int, scale float32)",
-		"Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.")
+	g.fn("Scores", "(d, q, pool *float32, rows *int32, n, dim int, scale float32, next *int32, left int)",
+		"Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.",
+		"It fetches the first 256 bytes of left rows of next.")
 	d, q, pool, rows, n, width := g.arg("d"), g.arg("q"), g.arg("pool"), g.arg("rows"), g.arg("n"), g.bytes("dim")
 	scale := g.spreadArg("scale")
+	next, left := g.arg("next"), g.arg("left")
 	w3, p := g.GP64(), g.GP64()
 	g.LEAQ(idx(width, width, 2, 0), w3)
 	odd, both := g.label("odd"), g.label("both")
@@ -53,14 +53,15 @@ func (g *gen) scores() {
 	g.TESTQ(n, n)
 	g.JLE(operand.LabelRef(done))
 	near := g.label("near")
-	g.CMPQ(n, operand.Imm(scoresAhead+2))
+	g.SUBQ(operand.Imm(2), left)
 	g.JLT(operand.LabelRef(near))
 	for i := range 2 {
-		next := g.rowAt(pool, at(rows, 4*(scoresAhead+i)), width)
+		row := g.rowAt(pool, at(next, 4*i), width)
 		for line := range 4 {
-			g.PREFETCHT0(at(next, 64*line))
+			g.PREFETCHT1(at(row, 64*line))
 		}
 	}
+	g.ADDQ(operand.Imm(8), next)
 	g.Label(near)
 	r0 := g.rowAt(pool, at(rows, 0), width)
 	g.CMPQ(n, operand.Imm(1))
