@@ -90,7 +90,8 @@ func bodies(t *testing.T, dir string) []string {
 	return names
 }
 
-// told returns every sample of a body as text: all of it but the epoch of its versions, which counts the starts of the run.
+// told returns every sample of a body as text: all of it but the epoch of its versions, which counts the starts of the run, and the tokens that came
+// from a cache, which does not outlive the process.
 func told(t *testing.T, dir, name string) []string {
 	t.Helper()
 	b, err := samples.OpenBody(filepath.Join(dir, rundir.SamplesDir, name))
@@ -112,7 +113,7 @@ func told(t *testing.T, dir, name string) []string {
 			s.Versions[j].Version = rl.NewVersion(0, s.Versions[j].Version.Count())
 		}
 		prompt, rest := *s.Prompt, *s.Sample.Sample
-		rest.Prompt = nil
+		rest.Prompt, rest.CachedTokens = nil, 0
 		out = append(out, fmt.Sprintf("%+v %+v %+v %q", prompt, rest, s.Row, s.Texts)) // shortest decimals name floats exactly
 	}
 	return out

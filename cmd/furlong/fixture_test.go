@@ -128,7 +128,7 @@ func flags(model, dir string, more ...string) []string {
 	return append([]string{
 		"train", "--recipe", "none", "--hf-checkpoint", model, "--run-dir", dir, "--backend", "ref", "--quiet", "--json",
 		"--prompt-data", "testdata/tiny/prompts.jsonl", "--input-key", "question", "--label-key", "answer", "--rm-type", "math", "--rollout-shuffle",
-		"--eval-prompt-data", "held-out", "testdata/tiny/held-out.jsonl", "--eval-interval", "4", "--n-samples-per-eval-prompt", "2",
+		"--eval-prompt-data", "held-out", "testdata/tiny/held-out.jsonl", "--eval-interval", "2", "--n-samples-per-eval-prompt", "2",
 		"--num-rollout", "10", "--rollout-batch-size", "2", "--n-samples-per-prompt", "4", "--rollout-max-response-len", "16", "--context-length", "64",
 		"--save-interval", "3", "--lr", "3e-3",
 	}, more...)

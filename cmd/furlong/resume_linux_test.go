@@ -14,6 +14,7 @@ import (
 	"furlong/metrics"
 	"furlong/metrics/disk"
 	rundir "furlong/metrics/run"
+	"furlong/orchestrator"
 )
 
 // A process is the program at work on a run.
@@ -93,7 +94,7 @@ func where(t *testing.T, dir string) place {
 	var w place
 	if len(spans) > 0 {
 		s := spans[len(spans)-1]
-		w.last, w.cycle, w.evals = s.Name, s.Cycle, s.Cycle%4 == 0
+		w.last, w.cycle, w.evals = s.Name, s.Cycle, s.Cycle%2 == 0
 	}
 	all, _, err := metrics.ReadRows(filepath.Join(dir, rundir.RowsFile))
 	if err != nil {
@@ -121,11 +122,13 @@ var places = []struct {
 	{"sync", "save", func(w place) bool { return w.saving }},
 	{"sync", "push", func(w place) bool { return w.last == "save" }},
 	{"sync", "eval", func(w place) bool { return w.last == "push" && w.evals }},
-	{"one-step-off", "rollout", func(w place) bool { return w.last == "train" && w.told && !w.saving }},
+	{"sync", "end", func(w place) bool { return w.cycle == 10 && (w.last == "save" || w.last == "push") }},
+	{"one-step-off", "rollout", func(w place) bool { return w.last == "train" && w.told && !w.saving && w.cycle < 10 }},
 	{"one-step-off", "train", func(w place) bool { return w.last == "await" && w.cycle < 10 }},
 	{"one-step-off", "save", func(w place) bool { return w.saving }},
 	{"one-step-off", "push", func(w place) bool { return w.last == "save" }},
 	{"one-step-off", "eval", func(w place) bool { return w.last == "push" && w.evals }},
+	{"one-step-off", "end", func(w place) bool { return w.cycle == 10 && (w.last == "save" || w.last == "push") }},
 }
 
 // A run that is killed in its middle, whatever it does just then, and resumed, is the run that was not.
@@ -145,6 +148,102 @@ func TestKilledRunsResume(t *testing.T) {
 			}
 			sameRun(t, finished{dir, r}, want[tt.loop])
 		})
+	}
+}
+
+// A run that is killed again and again, also while it resumes, still is the run that was not.
+func TestKilledAgain(t *testing.T) {
+	model := tiny(t)
+	for _, loop := range []string{"sync", "one-step-off"} {
+		t.Run(loop, func(t *testing.T) {
+			t.Parallel()
+			want := trainTiny(t, model, "--loop", loop)
+			dir := killIn(t, model, loop, func(w place) bool { return w.last == "train" })
+			for _, cycle := range []int{0, 6, 9} { // 0: before it has loaded anything
+				p := start(t, dir, flags(model, dir, "--loop", loop, "--resume"))
+				for !p.ended() && where(t, dir).cycle < cycle {
+					time.Sleep(time.Millisecond)
+				}
+				p.signal(syscall.SIGKILL)
+				p.end(t)
+			}
+			sameRun(t, finished{dir, succeed(t, flags(model, dir, "--loop", loop, "--resume")...)}, want)
+		})
+	}
+}
+
+// An interrupt ends a run at the next step with a checkpoint, and the resumed run is the one that was not interrupted.
+func TestInterruptedRunsResume(t *testing.T) {
+	model := tiny(t)
+	for _, loop := range []string{"sync", "one-step-off"} {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			t.Run(loop+"/"+s.String(), func(t *testing.T) {
+				t.Parallel()
+				want := trainTiny(t, model, "--loop", loop)
+				dir := filepath.Join(t.TempDir(), "run")
+				p := start(t, dir, flags(model, dir, "--loop", loop, "--save-interval", "0"))
+				for !p.ended() && where(t, dir).cycle < 5 {
+					time.Sleep(time.Millisecond)
+				}
+				p.signal(s)
+				r := p.end(t)
+				if r.code != exitInterrupted || !strings.HasSuffix(r.stderr, "furlong train: interrupted\n") {
+					t.Fatalf("exits with %d, want %d:\n%s", r.code, exitInterrupted, r.stderr)
+				}
+				status, err := rundir.ReadStatus(dir)
+				if err != nil || status.State != rundir.Stopped {
+					t.Errorf("status is %+v, %v, want %s", status, err, rundir.Stopped)
+				}
+				saved, err := orchestrator.Newest(filepath.Join(dir, "checkpoints"))
+				if err != nil || saved < 4 {
+					t.Errorf("newest checkpoint is of cycle %d, %v, want 4 or later", saved, err)
+				}
+				sameRun(t, finished{dir, succeed(t, flags(model, dir, "--loop", loop, "--resume")...)}, want)
+			})
+		}
+	}
+}
+
+// A second interrupt does not wait for what the first one waits for, here a long batch.
+func TestSecondInterruptLeavesAtOnce(t *testing.T) {
+	model, dir := tiny(t), filepath.Join(t.TempDir(), "run")
+	p := start(t, dir, flags(model, dir, "--loop", "one-step-off", "--rollout-batch-size", "1", "--n-samples-per-prompt", "4",
+		"--rollout-max-response-len", "4000", "--context-length", "4096", "--rollout-temperature", "1000"))
+	for !p.ended() && where(t, dir).last != "eval" {
+		time.Sleep(time.Millisecond)
+	}
+	p.signal(syscall.SIGINT)
+	time.Sleep(100 * time.Millisecond)
+	if p.ended() {
+		t.Fatalf("the first interrupt did not wait for the batch:\n%s", p.errs.String())
+	}
+	p.signal(syscall.SIGINT)
+	if r := p.end(t); r.code != exitInterrupted || !strings.HasSuffix(r.stderr, "furlong: interrupted twice, leaving at once\n") {
+		t.Errorf("exits with %d, want %d:\n%s", r.code, exitInterrupted, r.stderr)
+	}
+}
+
+// A run has one writer. The second one is refused and told who the first is; a run that is merely frozen is not dead.
+func TestSecondWriter(t *testing.T) {
+	model, dir := tiny(t), filepath.Join(t.TempDir(), "run")
+	p := start(t, dir, flags(model, dir))
+	for !p.ended() && where(t, dir).cycle < 1 {
+		time.Sleep(time.Millisecond)
+	}
+	p.freeze(t)
+	before, err := digest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{flags(model, dir), flags(model, dir, "--resume")} {
+		refuse(t, exitFailed, args, "run.lock: held by process "+strconv.Itoa(p.Process.Pid)+" on host ", "stop it, or choose another run directory")
+	}
+	if after, err := digest(dir); after != before || err != nil {
+		t.Errorf("refused writers changed the run: %v", err)
+	}
+	p.signal(syscall.SIGCONT)
+	if r := p.end(t); r.code != exitOK {
+		t.Errorf("the first writer exits with %d:\n%s", r.code, r.stderr)
 	}
 }
 

@@ -79,13 +79,18 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	return j.carryOut(ctx)
 }
 
-// left refuses to resume a run that has done what it is asked for, and leaves it as it is.
+// left refuses to resume a run that has done what it is asked for, and leaves it as it is. One that died after its last checkpoint may still
+// have to be evaluated.
 func (j *job) left() error {
 	if !j.f.run.Resume {
 		return nil
 	}
 	at, err := orchestrator.Newest(checkpoints(j.f.run.Dir))
-	if err == nil && at > 0 && at >= j.f.loop.Cycles {
+	if err != nil || at == 0 || at < j.f.loop.Cycles {
+		return err
+	}
+	status, err := rundir.ReadStatus(j.f.run.Dir)
+	if err == nil && (at > j.f.loop.Cycles || status.State == rundir.Finished) {
 		return fmt.Errorf("the run has done %d of %d cycles: there is nothing to resume; raise --num-rollout to go on", at, j.f.loop.Cycles)
 	}
 	return err

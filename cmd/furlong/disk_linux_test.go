@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"furlong/orchestrator"
+)
+
+// Where a checkpoint cannot be written whole, the run ends and says so, the one before stays whole, and once there is room again the run goes on as
+// if nothing had happened.
+func TestNoRoomForACheckpoint(t *testing.T) {
+	model := tiny(t)
+	want := trainTiny(t, model)
+	for _, tt := range []struct {
+		name, says string
+		room       func(t *testing.T) (dir string, cramped func(args []string) *exec.Cmd, free func())
+	}{
+		{"full disk", "no space left on device", smallDisk},
+		{"limit of a file's size", "file too large", smallFiles},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir, cramped, free := tt.room(t)
+			succeed(t, flags(model, dir, "--num-rollout", "8")...)
+			out, err := cramped(flags(model, dir, "--resume")).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), tt.says) || !strings.Contains(string(out), "furlong train: cycle 9: save: ") {
+				t.Errorf("ends with %v, want an error of saving that says %q:\n%s", err, tt.says, out)
+			}
+			saved, err := orchestrator.ReadSaved(filepath.Join(dir, "checkpoints", "step-000008"))
+			if err != nil || saved.Cycle != 8 || len(saved.Damage) > 0 {
+				t.Errorf("the checkpoint before is %+v, %v", saved, err)
+			}
+			if at, err := orchestrator.Newest(filepath.Join(dir, "checkpoints")); at != 8 || err != nil {
+				t.Errorf("newest checkpoint is of cycle %d, %v, want 8", at, err)
+			}
+			free()
+			sameRun(t, finished{dir, succeed(t, flags(model, dir, "--resume")...)}, want)
+		})
+	}
+}
+
+// smallDisk returns a run directory on a file system of its own, which is filled to a few pages before the program starts.
+func smallDisk(t *testing.T) (dir string, cramped func([]string) *exec.Cmd, free func()) {
+	disk := t.TempDir()
+	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("no file system can be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, 0) })
+	ballast := filepath.Join(disk, "ballast")
+	cramped = func(args []string) *exec.Cmd {
+		fill(t, ballast, disk, 30)
+		return exec.Command("furlong", args...)
+	}
+	return filepath.Join(disk, "run"), cramped, func() { os.Remove(ballast) }
+}
+
+// fill writes a file that leaves the given number of pages of a disk free.
+func fill(t *testing.T, path, disk string, pages int64) {
+	t.Helper()
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(disk, &s); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, make([]byte, (int64(s.Bavail)-pages)*s.Bsize), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// smallFiles returns a run directory, and has the program started with a limit that the optimizer's file exceeds.
+func smallFiles(t *testing.T) (dir string, cramped func([]string) *exec.Cmd, free func()) {
+	const kilobytes = 50
+	cramped = func(args []string) *exec.Cmd {
+		return exec.Command("bash", append([]string{"-c", "ulimit -f " + strconv.Itoa(kilobytes) + `; exec furlong "$@"`, "bash"}, args...)...)
+	}
+	return filepath.Join(t.TempDir(), "run"), cramped, func() {}
+}
