@@ -2,9 +2,11 @@ package main
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"testing"
 
+	"furlong/metrics"
 	rundir "furlong/metrics/run"
 	"furlong/metrics/samples"
 	"furlong/reward"
@@ -76,4 +78,32 @@ func judged(t *testing.T, dir, name, grader string) float64 {
 		t.Errorf("%s: %d of %d are right: this shows nothing", name, right, len(b.Rows))
 	}
 	return sum / float64(len(b.Rows))
+}
+
+// A held-out problem that cannot be judged counts neither as wrong nor as right: the closing table says what the evaluations said.
+func TestUnjudgedProblems(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "held-out.jsonl")
+	lines := `{"id":"f","question":"Which digit goes with f?","answer":"1"}
+{"id":"x","question":"Which digit goes with x?","answer":"none"}
+`
+	if err := os.WriteFile(file, []byte(lines), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run := trainTiny(t, tiny(t), "--num-rollout", "1", "--rm-type", "gsm8k", "--eval-prompt-data", "held-out", file, "--n-samples-per-eval-prompt", "8")
+	closing := run.closing(t).Eval
+	for _, r := range rows(t, run.dir) {
+		if r.Kind != metrics.Eval {
+			continue
+		}
+		figures := closing.Before
+		if r.Cycle == 1 {
+			figures = closing.After
+		}
+		if got, want := figures["pass@1"], r.Values["eval/held-out-pass@1"]; got != want || want == 0 || r.Values["eval/held-out-invalid_ratio"] != 0.5 {
+			t.Errorf("cycle %d: pass@1 is %v with %v invalid, in the closing table %v", r.Cycle, want, r.Values["eval/held-out-invalid_ratio"], got)
+		}
+	}
+	if closing.Diff["pass@1"] == nil || closing.Diff["pass@8"] == nil {
+		t.Errorf("difference is %v, want pass@1 to pass@8", closing.Diff)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"furlong/eval"
 	rundir "furlong/metrics/run"
@@ -114,7 +115,11 @@ func (v *evaluation) summary(dir string, last int) (*summary.Eval, error) {
 		if before == nil {
 			continue
 		}
-		d, err := eval.Difference(before, after, k, v.sampling.Seed)
+		b, a := paired(enough(before, k), enough(after, k))
+		if len(a) == 0 {
+			continue
+		}
+		d, err := eval.Difference(b, a, k, v.sampling.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -135,9 +140,30 @@ func (v *evaluation) read(dir string, cycle int) ([]eval.Problem, error) {
 	}
 	var out []eval.Problem
 	for _, p := range e.Problems {
-		out = append(out, eval.Problem{ID: p.ID, N: p.N, C: p.C, Truncated: p.Truncated, Invalid: len(p.Samples) - p.N})
+		invalid := 0
+		for _, a := range p.Samples {
+			if a.Verdict == rl.Invalid.String() {
+				invalid++
+			}
+		}
+		out = append(out, eval.Problem{ID: p.ID, N: p.N - invalid, C: p.C, Truncated: p.Truncated, Invalid: invalid})
 	}
 	return out, nil
+}
+
+// enough returns the problems of which k samples or more were judged; pass@k is theirs.
+func enough(all []eval.Problem, k int) []eval.Problem {
+	return slices.DeleteFunc(slices.Clone(all), func(p eval.Problem) bool { return p.N < k })
+}
+
+// paired returns the problems that are in both evaluations.
+func paired(a, b []eval.Problem) (inA, inB []eval.Problem) {
+	missing := func(all []eval.Problem) func(eval.Problem) bool {
+		return func(p eval.Problem) bool {
+			return !slices.ContainsFunc(all, func(q eval.Problem) bool { return q.ID == p.ID })
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(a), missing(b)), slices.DeleteFunc(slices.Clone(b), missing(a))
 }
 
 func first[E error](all []E) error {
@@ -159,7 +185,7 @@ func (v *evaluation) figures(problems []eval.Problem) map[string]float64 {
 	}
 	out["truncated_ratio"] = float64(cut) / float64(len(problems)*v.samples)
 	for _, k := range v.ks() {
-		if s, err := eval.PassAt(problems, k, v.sampling.Seed); err == nil {
+		if s, err := eval.PassAt(enough(problems, k), k, v.sampling.Seed); err == nil {
 			at := fmt.Sprintf("pass@%d", k)
 			out[at], out[at+"_lo"], out[at+"_hi"] = s.Value, s.Low, s.High
 		}
