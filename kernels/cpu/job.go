@@ -12,6 +12,7 @@ const (
 	leastWork = 200_000 // multiply-adds of a block
 	perThread = 4       // blocks for each thread, so that a slow one delays little
 	mostApart = 1 << 16 // elements of a block that is computed apart
+	resident  = 1 << 16 // elements of a weight that stays in a core's own cache beside the rows
 )
 
 // job returns an empty job to fill.
@@ -71,8 +72,12 @@ func (j *job) cut(i, total, threads int) {
 }
 
 // shape returns how often to cut rows and panels for about want blocks, so that the blocks read little: every
-// cut of the rows reads b once more, every cut of the panels a. Blocks of few rows are not worth the reading of b.
+// cut of the rows reads b once more, every cut of the panels a. Blocks of few rows are not worth the reading of b. A b that stays in a
+// core's cache is no matter: then rows alone are cut, so that a core goes on with the rows that it wrote before.
 func (p *product) shape(want int) (down, across int) {
+	if !p.add && !p.from && p.n*p.k <= resident && p.m >= 2*tallest*want {
+		return want, 1
+	}
 	down, across = 1, min(want, p.panels())
 	best := p.reads(down, across)
 	for d := 2; d <= want && p.m/d >= 4*tallest; d++ {

@@ -18,8 +18,10 @@ type work interface {
 
 // A pool runs the chunks of several callers on the callers themselves and on helpers.
 //
-// Chunks are claimed from a counter, so a helper that sleeps or lost its processor costs nothing: the caller takes
-// what nobody took, and waits only for chunks that somebody has claimed.
+// The caller claims chunks from the front, helpers from the back, until they meet. So a helper that sleeps or lost its processor costs
+// nothing: the caller takes what nobody took, and waits only for chunks that somebody has claimed. And where both work, the caller
+// does the first rows of one kernel after the other and a helper the last: what a core wrote it reads again, out of its own
+// cache. Two cores that share no cache lose half their speed otherwise.
 type pool struct {
 	slots   [numSlots]slot
 	threads int
@@ -32,18 +34,18 @@ type pool struct {
 }
 
 const (
-	numSlots = 8         // callers that can have helpers at once; one more works alone
-	noChunk  = 1<<32 - 1 // a next chunk that no work has
-	restLook = 256       // who spins lets other goroutines run once in so many looks
-	patience = 2000      // looks of a caller at chunks that others run, before it sleeps: they may have lost the processor to it
+	numSlots  = 8  // callers that can have helpers at once; one more works alone
+	indexBits = 20 // of a chunk's number
+	indexMask = 1<<indexBits - 1
+	restLook  = 256  // who spins lets other goroutines run once in so many looks
+	patience  = 2000 // looks of a caller at chunks that others run, before it sleeps: they may have lost the processor to it
 )
 
-// A slot holds the work of one caller. claim is a generation (high 32 bits) and the next chunk (low 32 bits): a
-// helper that read the count of another generation fails to claim.
+// A slot holds the work of one caller. claim says which chunks nobody has taken, from front (the middle bits) up to, not including, back (the
+// low bits); the bits above count generations, so that a claim on work that has gone fails.
 type slot struct {
 	taken atomic.Bool
 	claim atomic.Uint64
-	count atomic.Uint32
 	done  atomic.Uint32
 	fail  atomic.Pointer[failure]
 	work  work
@@ -89,7 +91,7 @@ func (p *pool) run(n int, w work) {
 	}
 	p.call(n - 1)
 	s := p.scratch.Get().(*scratch)
-	for sl.step(s) {
+	for sl.step(s, front) {
 	}
 	p.scratch.Put(s)
 	sl.wait(uint32(n))
@@ -112,7 +114,7 @@ func (p *pool) alone(n int, w work) {
 
 // open publishes w in a free slot. It returns nil if there is nobody or nothing to share.
 func (p *pool) open(n int, w work) *slot {
-	if n < 2 || p.threads < 2 {
+	if n < 2 || n > indexMask || p.threads < 2 {
 		return nil
 	}
 	for i := range p.slots {
@@ -124,15 +126,14 @@ func (p *pool) open(n int, w work) *slot {
 	return nil
 }
 
-// publish opens a new generation. Until the last line nothing can be claimed, whatever count a helper read.
+// publish opens a new generation. Until the last line nothing can be claimed.
 func (sl *slot) publish(n int, w work) {
-	generation := (sl.claim.Load()>>32 + 1) << 32
-	sl.claim.Store(generation | noChunk)
+	generation := (sl.claim.Load()>>(2*indexBits) + 1) << (2 * indexBits)
+	sl.claim.Store(generation)
 	sl.done.Store(0)
 	sl.fail.Store(nil)
 	sl.work = w
-	sl.count.Store(uint32(n))
-	sl.claim.Store(generation)
+	sl.claim.Store(generation | uint64(n))
 }
 
 // close frees the slot. Every chunk is done.
@@ -141,15 +142,26 @@ func (sl *slot) close() {
 	sl.taken.Store(false)
 }
 
+// The ends that chunks are claimed from.
+const (
+	front = false
+	back  = true
+)
+
 // step claims and runs one chunk. It returns false when none is left.
-func (sl *slot) step(s *scratch) bool {
+func (sl *slot) step(s *scratch, end bool) bool {
 	for {
 		c := sl.claim.Load()
-		if uint32(c) >= sl.count.Load() {
+		lo, hi := c>>indexBits&indexMask, c&indexMask
+		if lo >= hi {
 			return false
 		}
-		if sl.claim.CompareAndSwap(c, c+1) {
-			sl.do(int(uint32(c)), s)
+		i, rest := lo, c+1<<indexBits
+		if end == back {
+			i, rest = hi-1, c-1
+		}
+		if sl.claim.CompareAndSwap(c, rest) {
+			sl.do(int(i), s)
 			return true
 		}
 	}
@@ -235,7 +247,7 @@ func (p *pool) search(s *scratch) bool {
 func (p *pool) look(s *scratch) bool {
 	found := false
 	for i := range p.slots {
-		for p.slots[i].step(s) {
+		for p.slots[i].step(s, back) {
 			found = true
 		}
 	}
