@@ -240,3 +240,21 @@ func BenchmarkKernels(b *testing.B) {
 		}
 	}
 }
+
+// nothing is work without any.
+type nothing struct{}
+
+func (nothing) chunk(int, *scratch) {}
+
+// BenchmarkFork is the time of eight empty chunks.
+func BenchmarkFork(b *testing.B) {
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			p := newPool(threads, spin)
+			defer p.close()
+			for b.Loop() {
+				p.run(8, nothing{})
+			}
+		})
+	}
+}

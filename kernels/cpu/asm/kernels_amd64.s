@@ -4707,7 +4707,7 @@ four197:
 	MOVQ   CX, DI
 	XORQ   R8, R8
 
-span201:
+span199:
 	VMOVUPS      (DI), Y7
 	VFMADD231PS  Y7, Y7, Y3
 	VMOVUPS      (DI)(BX*1), Y7
@@ -4716,10 +4716,10 @@ span201:
 	VFMADD231PS  Y7, Y7, Y5
 	VMOVUPS      (DI)(SI*1), Y7
 	VFMADD231PS  Y7, Y7, Y6
-	ADDQ         $0x20, DI
+	ADDQ         $0x00000020, DI
 	ADDQ         $0x20, R8
 	CMPQ         R8, BX
-	JLT          span201
+	JLT          span199
 	VEXTRACTF128 $0x01, Y3, X7
 	VADDPS       X7, X3, X7
 	VEXTRACTF128 $0x01, Y4, X3
@@ -4747,10 +4747,11 @@ span201:
 	JMP          four197
 
 ones198:
-	ADDQ $0x04, DX
-	JZ   done200
+	ADDQ  $0x04, DX
+	TESTQ DX, DX
+	JZ    end201
 
-one199:
+loop200:
 	VXORPS Y3, Y3, Y3
 	XORQ   SI, SI
 
@@ -4774,9 +4775,9 @@ span202:
 	ADDQ         $0x04, AX
 	ADDQ         BX, CX
 	DECQ         DX
-	JNZ          one199
+	JNZ          loop200
 
-done200:
+end201:
 	VZEROUPPER
 	RET
 
@@ -4886,16 +4887,16 @@ TEXT ·NormWeights(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), SI
 	SHLQ $0x02, DX
 
-wide210:
-	CMPQ    DX, $0x80
-	JLT     small211
+strip210:
+	CMPQ    DX, $0x00000080
+	JLT     single211
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
 	MOVQ    rows+32(FP), R8
-	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
+	MOVQ    rho+24(FP), R9
 	TESTQ   R8, R8
 	JZ      end214
 
@@ -4915,23 +4916,23 @@ loop213:
 	JNZ          loop213
 
 end214:
+	ADDQ    $0x00000080, SI
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
-	ADDQ    $0x00000080, SI
 	SUBQ    $0x00000080, DX
-	JMP     wide210
+	JMP     strip210
 
-small211:
+single211:
 	TESTQ   DX, DX
 	JZ      done212
 	VMOVUPS (AX), Y0
 	MOVQ    rows+32(FP), R8
-	MOVQ    rho+24(FP), R9
 	XORQ    DI, DI
+	MOVQ    rho+24(FP), R9
 	TESTQ   R8, R8
 	JZ      end216
 
@@ -4945,12 +4946,12 @@ loop215:
 	JNZ          loop215
 
 end216:
+	ADDQ    $0x00000020, SI
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
-	ADDQ    $0x00000020, SI
 	SUBQ    $0x00000020, DX
-	JMP     small211
+	JMP     single211
 
 done212:
 	VZEROUPPER
@@ -4966,9 +4967,9 @@ TEXT ·ColumnSum(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	SHLQ $0x02, DX
 
-wide217:
-	CMPQ    DX, $0x80
-	JLT     small218
+strip217:
+	CMPQ    DX, $0x00000080
+	JLT     single218
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4995,9 +4996,9 @@ end221:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     wide217
+	JMP     strip217
 
-small218:
+single218:
 	TESTQ   DX, DX
 	JZ      done219
 	VMOVUPS (AX), Y0
@@ -5017,7 +5018,7 @@ end223:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     small218
+	JMP     single218
 
 done219:
 	VZEROUPPER
@@ -5282,7 +5283,7 @@ pair238:
 	TESTQ      SI, SI
 	JLE        done239
 	SUBQ       $0x02, R9
-	JLT        near240
+	JLT        none240
 	MOVLQSX    (R8), R11
 	IMULQ      DI, R11
 	ADDQ       DX, R11
@@ -5299,7 +5300,7 @@ pair238:
 	PREFETCHT1 192(R11)
 	ADDQ       $0x08, R8
 
-near240:
+none240:
 	MOVLQSX (BX), R13
 	IMULQ   DI, R13
 	ADDQ    DX, R13
@@ -5521,14 +5522,14 @@ TEXT ·Values(SB), NOSPLIT, $0-64
 	MOVQ rows+24(FP), DX
 	MOVQ dim+40(FP), BX
 	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
 	MOVQ stride+48(FP), R8
 	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide247:
-	CMPQ    DI, $0x40
-	JLT     small248
+strip247:
+	CMPQ    DI, $0x00000040
+	JLT     single248
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
 	JCC     fresh250
@@ -5594,9 +5595,9 @@ end253:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide247
+	JMP     strip247
 
-small248:
+single248:
 	TESTQ   DI, DI
 	JZ      done249
 	MOVQ    from+56(FP), R9
@@ -5615,27 +5616,28 @@ fresh254:
 	VXORPS Y3, Y3, Y3
 
 start255:
-	MOVQ  e+8(FP), R9
-	MOVQ  n+32(FP), R10
-	TESTQ R10, R10
+	MOVQ  e+8(FP), R10
+	MOVQ  n+32(FP), R11
+	MOVQ  DX, R9
+	TESTQ R11, R11
 	JZ    end257
 
 loop256:
-	MOVLQSX      (DX), R11
-	IMULQ        BX, R11
-	ADDQ         CX, R11
-	VMOVUPS      (R11), Y4
-	VBROADCASTSS (R9), Y5
+	MOVLQSX      (R9), R12
+	IMULQ        BX, R12
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Y4
+	VBROADCASTSS (R10), Y5
 	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS 4(R9), Y5
+	VBROADCASTSS 4(R10), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS 8(R9), Y5
+	VBROADCASTSS 8(R10), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS 12(R9), Y5
+	VBROADCASTSS 12(R10), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         $0x04, DX
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         $0x04, R9
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          loop256
 
 end257:
@@ -5646,6 +5648,7 @@ end257:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
+	JMP     single248
 
 done249:
 	VZEROUPPER
@@ -5659,14 +5662,14 @@ TEXT ·QueryGrad(SB), NOSPLIT, $0-64
 	MOVQ rows+24(FP), DX
 	MOVQ dim+40(FP), BX
 	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
 	MOVQ stride+48(FP), R8
 	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), SI
 	MOVQ BX, DI
 
-wide258:
-	CMPQ    DI, $0x40
-	JLT     small259
+strip258:
+	CMPQ    DI, $0x00000040
+	JLT     single259
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
 	JCC     fresh261
@@ -5732,9 +5735,9 @@ end264:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     wide258
+	JMP     strip258
 
-small259:
+single259:
 	TESTQ   DI, DI
 	JZ      done260
 	MOVQ    from+56(FP), R9
@@ -5753,27 +5756,28 @@ fresh265:
 	VXORPS Y3, Y3, Y3
 
 start266:
-	MOVQ  e+8(FP), R9
-	MOVQ  n+32(FP), R10
-	TESTQ R10, R10
+	MOVQ  e+8(FP), R10
+	MOVQ  n+32(FP), R11
+	MOVQ  DX, R9
+	TESTQ R11, R11
 	JZ    end268
 
 loop267:
-	MOVLQSX      (DX), R11
-	IMULQ        BX, R11
-	ADDQ         CX, R11
-	VMOVUPS      (R11), Y4
-	VBROADCASTSS (R9), Y5
+	MOVLQSX      (R9), R12
+	IMULQ        BX, R12
+	ADDQ         CX, R12
+	VMOVUPS      (R12), Y4
+	VBROADCASTSS (R10), Y5
 	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS 8(R9), Y5
+	VBROADCASTSS 8(R10), Y5
 	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS 16(R9), Y5
+	VBROADCASTSS 16(R10), Y5
 	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS 24(R9), Y5
+	VBROADCASTSS 24(R10), Y5
 	VFMADD231PS  Y4, Y5, Y3
-	ADDQ         $0x04, DX
-	ADDQ         R8, R9
-	DECQ         R10
+	ADDQ         $0x04, R9
+	ADDQ         R8, R10
+	DECQ         R11
 	JNZ          loop267
 
 end268:
@@ -5784,6 +5788,7 @@ end268:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
+	JMP     single259
 
 done260:
 	VZEROUPPER
@@ -5856,14 +5861,14 @@ done270:
 // Requires: AVX, FMA3
 TEXT ·RowGrad(SB), NOSPLIT, $0-72
 	MOVQ drow+0(FP), AX
-	MOVQ dim+56(FP), CX
-	SHLQ $0x02, CX
-	MOVQ q+8(FP), DX
-	MOVQ do+16(FP), BX
+	MOVQ q+8(FP), CX
+	MOVQ do+16(FP), DX
+	MOVQ dim+56(FP), BX
+	SHLQ $0x02, BX
 
-wide272:
-	CMPQ    CX, $0x00000100
-	JLT     small273
+strip271:
+	CMPQ    BX, $0x00000100
+	JLT     single272
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5895,6 +5900,15 @@ loop274:
 
 loop276:
 	VBROADCASTSS (R9), Y8
+	VFMADD231PS  (CX)(R8*1), Y8, Y0
+	VFMADD231PS  32(CX)(R8*1), Y8, Y1
+	VFMADD231PS  64(CX)(R8*1), Y8, Y2
+	VFMADD231PS  96(CX)(R8*1), Y8, Y3
+	VFMADD231PS  128(CX)(R8*1), Y8, Y4
+	VFMADD231PS  160(CX)(R8*1), Y8, Y5
+	VFMADD231PS  192(CX)(R8*1), Y8, Y6
+	VFMADD231PS  224(CX)(R8*1), Y8, Y7
+	VBROADCASTSS 4(R9), Y8
 	VFMADD231PS  (DX)(R8*1), Y8, Y0
 	VFMADD231PS  32(DX)(R8*1), Y8, Y1
 	VFMADD231PS  64(DX)(R8*1), Y8, Y2
@@ -5903,15 +5917,6 @@ loop276:
 	VFMADD231PS  160(DX)(R8*1), Y8, Y5
 	VFMADD231PS  192(DX)(R8*1), Y8, Y6
 	VFMADD231PS  224(DX)(R8*1), Y8, Y7
-	VBROADCASTSS 4(R9), Y8
-	VFMADD231PS  (BX)(R8*1), Y8, Y0
-	VFMADD231PS  32(BX)(R8*1), Y8, Y1
-	VFMADD231PS  64(BX)(R8*1), Y8, Y2
-	VFMADD231PS  96(BX)(R8*1), Y8, Y3
-	VFMADD231PS  128(BX)(R8*1), Y8, Y4
-	VFMADD231PS  160(BX)(R8*1), Y8, Y5
-	VFMADD231PS  192(BX)(R8*1), Y8, Y6
-	VFMADD231PS  224(BX)(R8*1), Y8, Y7
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
@@ -5932,14 +5937,14 @@ end275:
 	VMOVUPS Y6, 192(AX)
 	VMOVUPS Y7, 224(AX)
 	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
-	ADDQ    $0x00000100, BX
-	SUBQ    $0x00000100, CX
-	JMP     wide272
+	SUBQ    $0x00000100, BX
+	JMP     strip271
 
-small273:
-	TESTQ   CX, CX
-	JZ      done271
+single272:
+	TESTQ   BX, BX
+	JZ      done273
 	VMOVUPS (AX), Y0
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
@@ -5964,9 +5969,9 @@ loop278:
 
 loop280:
 	VBROADCASTSS (R9), Y1
-	VFMADD231PS  (DX)(R8*1), Y1, Y0
+	VFMADD231PS  (CX)(R8*1), Y1, Y0
 	VBROADCASTSS 4(R9), Y1
-	VFMADD231PS  (BX)(R8*1), Y1, Y0
+	VFMADD231PS  (DX)(R8*1), Y1, Y0
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
@@ -5980,12 +5985,12 @@ end281:
 end279:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000020, CX
-	JMP     small273
+	SUBQ    $0x00000020, BX
+	JMP     single272
 
-done271:
+done273:
 	VZEROUPPER
 	RET
 
@@ -5997,9 +6002,9 @@ TEXT ·RowGrad4(SB), NOSPLIT, $0-104
 	MOVQ do+16(FP), DX
 	MOVQ width+88(FP), BX
 
-wide282:
-	CMPQ    BX, $0x40
-	JLT     small283
+strip282:
+	CMPQ    BX, $0x00000040
+	JLT     single283
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -6100,9 +6105,9 @@ end286:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, BX
-	JMP     wide282
+	JMP     strip282
 
-small283:
+single283:
 	TESTQ   BX, BX
 	JZ      done284
 	MOVQ    width+88(FP), SI
@@ -6187,6 +6192,7 @@ end290:
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, BX
+	JMP     single283
 
 done284:
 	VZEROUPPER

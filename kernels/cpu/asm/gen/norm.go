@@ -19,8 +19,7 @@ func (g *gen) rho() {
 	rho, x, rows, width := g.arg("rho"), g.arg("x"), g.arg("rows"), g.bytes("dim")
 	eps, one := g.spreadArg("eps"), g.load(g.all(1))
 	dim := g.XMM()
-	n := g.arg("dim")
-	g.VCVTSI2SSQ(n, dim, dim)
+	g.VCVTSI2SSQ(g.arg("dim"), dim, dim)
 	g.VBROADCASTSS(dim, dim)
 	root := func(s vec) {
 		g.VDIVPS(dim, s, s)
@@ -28,22 +27,12 @@ func (g *gen) rho() {
 		g.VSQRTPS(s, s)
 		g.VDIVPS(s, one.AsX(), s)
 	}
-	w3, p := g.GP64(), g.GP64()
-	g.LEAQ(idx(width, width, 2, 0), w3)
-	four, ones, one1, done := g.label("four"), g.label("ones"), g.label("one"), g.label("done")
+	w3 := g.triple(width)
+	four, ones := g.label("four"), g.label("ones")
 	g.Label(four)
 	g.SUBQ(operand.Imm(4), rows)
 	g.JLT(operand.LabelRef(ones))
-	acc := []vec{g.zero(), g.zero(), g.zero(), g.zero()}
-	g.MOVQ(x, p)
-	g.span(width, 32, func(gp) {
-		for r, m := range []operand.Mem{at(p, 0), idx(p, width, 1, 0), idx(p, width, 2, 0), idx(p, w3, 1, 0)} {
-			v := g.load(m)
-			g.fma(acc[r], v, v)
-		}
-		g.ADDQ(operand.Imm(32), p)
-	})
-	s := g.fold4(acc)
+	s := g.squares4(x, width, w3)
 	root(s)
 	g.VMOVUPS(s, at(rho, 0))
 	g.ADDQ(operand.Imm(16), rho)
@@ -51,22 +40,38 @@ func (g *gen) rho() {
 	g.JMP(operand.LabelRef(four))
 	g.Label(ones)
 	g.ADDQ(operand.Imm(4), rows)
-	g.JZ(operand.LabelRef(done))
-	g.Label(one1)
-	a := g.zero()
-	g.span(width, 32, func(i gp) {
-		v := g.load(idx(x, i, 1, 0))
-		g.fma(a, v, v)
+	g.loop(rows, func() {
+		f := g.squares(x, width)
+		root(f)
+		g.VMOVSS(f, at(rho, 0))
+		g.ADDQ(operand.Imm(4), rho)
+		g.ADDQ(width, x)
 	})
-	f := g.fold(a)
-	root(f)
-	g.VMOVSS(f, at(rho, 0))
-	g.ADDQ(operand.Imm(4), rho)
-	g.ADDQ(width, x)
-	g.DECQ(rows)
-	g.JNZ(operand.LabelRef(one1))
-	g.Label(done)
 	g.end()
+}
+
+// squares4 returns Dot8(x, x) of four rows.
+func (g *gen) squares4(x, width, width3 gp) vec {
+	acc, p := []vec{g.zero(), g.zero(), g.zero(), g.zero()}, g.GP64()
+	g.MOVQ(x, p)
+	g.span(width, lane, func(gp) {
+		for r, m := range heads(p, width, width3) {
+			v := g.load(m)
+			g.fma(acc[r], v, v)
+		}
+		g.advance(1, p)
+	})
+	return g.fold4(acc)
+}
+
+// squares returns Dot8(x, x) of a row.
+func (g *gen) squares(x, width gp) vec {
+	acc := g.zero()
+	g.span(width, lane, func(i gp) {
+		v := g.load(idx(x, i, 1, 0))
+		g.fma(acc, v, v)
+	})
+	return g.fold(acc)
 }
 
 func (g *gen) scaleRows() {
@@ -134,55 +139,44 @@ func (g *gen) columnChain(name string, norm bool) {
 	if norm {
 		x = g.arg("x")
 	}
-	wide, small, done := g.label("wide"), g.label("small"), g.label("done")
 	g.SHLQ(operand.Imm(2), cols)
-	part := func(vecs int) {
+	g.strips(cols, 4, func(vecs int) {
 		acc := make([]vec, vecs)
 		for i := range acc {
-			acc[i] = g.load(at(dw, 32*i))
+			acc[i] = g.load(at(dw, lane*i))
 		}
 		off, rows := g.GP64(), g.arg("rows")
-		var rho gp
-		if norm {
-			rho = g.arg("rho")
-		}
 		g.XORQ(off, off)
-		g.loop(rows, func() {
-			if norm {
-				r := g.spread(at(rho, 0))
-				for i := range acc {
-					g.fma(acc[i], g.mul(r, idx(x, off, 1, 32*i)), idx(dy, off, 1, 32*i))
-				}
-				g.ADDQ(operand.Imm(4), rho)
-			} else {
-				for i := range acc {
-					g.VADDPS(idx(dy, off, 1, 32*i), acc[i], acc[i])
-				}
-			}
-			g.ADDQ(width, off)
-		})
-		for i := range acc {
-			g.store(acc[i], at(dw, 32*i))
-		}
-		g.ADDQ(operand.U32(32*vecs), dw)
-		g.ADDQ(operand.U32(32*vecs), dy)
 		if norm {
-			g.ADDQ(operand.U32(32*vecs), x)
+			g.normColumns(acc, dy, x, off, width, rows)
+			g.advance(vecs, x)
+		} else {
+			g.loop(rows, func() {
+				for i := range acc {
+					g.VADDPS(idx(dy, off, 1, lane*i), acc[i], acc[i])
+				}
+				g.ADDQ(width, off)
+			})
 		}
-		g.SUBQ(operand.U32(32*vecs), cols)
-	}
-	g.Label(wide)
-	g.CMPQ(cols, operand.Imm(128))
-	g.JLT(operand.LabelRef(small))
-	part(4)
-	g.JMP(operand.LabelRef(wide))
-	g.Label(small)
-	g.TESTQ(cols, cols)
-	g.JZ(operand.LabelRef(done))
-	part(1)
-	g.JMP(operand.LabelRef(small))
-	g.Label(done)
+		for i := range acc {
+			g.store(acc[i], at(dw, lane*i))
+		}
+		g.advance(vecs, dw, dy)
+	})
 	g.end()
+}
+
+// normColumns goes on with acc = FMA(dy, x*rho, acc) over rows.
+func (g *gen) normColumns(acc []vec, dy, x, off, width, rows gp) {
+	rho := g.arg("rho")
+	g.loop(rows, func() {
+		r := g.spread(at(rho, 0))
+		for i := range acc {
+			g.fma(acc[i], g.mul(r, idx(x, off, 1, lane*i)), idx(dy, off, 1, lane*i))
+		}
+		g.ADDQ(operand.Imm(4), rho)
+		g.ADDQ(width, off)
+	})
 }
 
 func (g *gen) axpyRows() {

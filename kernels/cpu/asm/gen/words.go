@@ -127,6 +127,31 @@ func (g *gen) span(limit gp, step uint64, body func(i gp)) {
 	g.JLT(operand.LabelRef(again))
 }
 
+// strips calls part for the wide strips of left bytes, some vectors each, and then for single vectors. It uses left up.
+func (g *gen) strips(left gp, wide int, part func(vecs int)) {
+	again, single, done := g.label("strip"), g.label("single"), g.label("done")
+	g.Label(again)
+	g.CMPQ(left, operand.U32(lane*wide))
+	g.JLT(operand.LabelRef(single))
+	part(wide)
+	g.SUBQ(operand.U32(lane*wide), left)
+	g.JMP(operand.LabelRef(again))
+	g.Label(single)
+	g.TESTQ(left, left)
+	g.JZ(operand.LabelRef(done))
+	part(1)
+	g.SUBQ(operand.U32(lane), left)
+	g.JMP(operand.LabelRef(single))
+	g.Label(done)
+}
+
+// advance moves pointers on by some vectors.
+func (g *gen) advance(vecs int, pointers ...gp) {
+	for _, p := range pointers {
+		g.ADDQ(operand.U32(lane*vecs), p)
+	}
+}
+
 // bytes returns a count of float32 argument in bytes.
 func (g *gen) bytes(name string) gp {
 	n := g.arg(name)

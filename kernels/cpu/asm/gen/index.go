@@ -5,6 +5,62 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
+// indexScores turns the dots of four rows on their side, so that lanes are rows.
+func (g *gen) indexScores() {
+	g.fn("IndexScores", "(s, d, w *float32, n int)",
+		"IndexScores goes on with s[j] = FMA(w[h], max(d[j, h], 0), s[j]) over four heads; n is a multiple of four.")
+	s, d, w, n := g.arg("s"), g.arg("d"), g.arg("w"), g.bytes("n")
+	weights := make([]vec, group)
+	for h := range weights {
+		weights[h] = g.spread(at(w, 4*h))
+	}
+	zero := g.zero()
+	g.span(n, 16, func(i gp) {
+		var row, t [4]vec
+		for r := range row {
+			row[r], t[r] = g.XMM(), g.XMM()
+			g.VMOVUPS(at(d, 16*r), row[r])
+			g.VMAXPS(zero.AsX(), row[r], row[r])
+		}
+		g.VUNPCKLPS(row[1], row[0], t[0])
+		g.VUNPCKLPS(row[3], row[2], t[1])
+		g.VUNPCKHPS(row[1], row[0], t[2])
+		g.VUNPCKHPS(row[3], row[2], t[3])
+		sum := g.XMM()
+		g.VMOVUPS(idx(s, i, 1, 0), sum)
+		for h := range group {
+			head := g.XMM()
+			if h%2 == 0 {
+				g.VMOVLHPS(t[h|1], t[h], head)
+			} else {
+				g.VMOVHLPS(t[h-1], t[h], head)
+			}
+			g.VFMADD231PS(head, weights[h].AsX(), sum)
+		}
+		g.VMOVUPS(sum, idx(s, i, 1, 0))
+		g.ADDQ(operand.Imm(64), d)
+	})
+	g.end()
+}
+
+func (g *gen) maxIndex() {
+	g.fn("MaxIndex", "(rows *int32, n int) uint32", "MaxIndex returns the largest of n numbers, taken as unsigned; n is a multiple of eight.")
+	rows, n := g.arg("rows"), g.bytes("n")
+	m := g.zero()
+	g.span(n, 32, func(i gp) { g.VPMAXUD(idx(rows, i, 1, 0), m, m) })
+	x, y := m.AsX(), g.XMM()
+	g.VEXTRACTI128(operand.Imm(1), m, y)
+	g.VPMAXUD(y, x, x)
+	for _, order := range []uint64{0x4e, 0xb1} {
+		g.VPSHUFD(operand.Imm(order), x, y)
+		g.VPMAXUD(y, x, x)
+	}
+	r := g.GP32()
+	g.VMOVD(x, r)
+	g.Store(r, g.ReturnIndex(0))
+	g.end()
+}
+
 // topMask counts, for each number, those that rank before it: all against all, but without a branch that could be
 // guessed wrong.
 func (g *gen) topMask() {
