@@ -1,11 +1,15 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"furlong/eval"
 	"furlong/metrics"
 	rundir "furlong/metrics/run"
 	"furlong/metrics/samples"
@@ -105,5 +109,28 @@ func TestUnjudgedProblems(t *testing.T) {
 	}
 	if closing.Diff["pass@1"] == nil || closing.Diff["pass@8"] == nil {
 		t.Errorf("difference is %v, want pass@1 to pass@8", closing.Diff)
+	}
+}
+
+// furlong eval finds in a run's checkpoint what the run found in it.
+func TestEvalAgreesWithTheRun(t *testing.T) {
+	run := trainTiny(t, tiny(t), "--num-rollout", "2", "--n-samples-per-eval-prompt", "4")
+	r := succeed(t, "eval", "--recipe", "none", "--hf-checkpoint", filepath.Join(run.dir, "checkpoints", "step-000002", "trainer", "model"),
+		"--eval-prompt-data", "held-out", "testdata/tiny/held-out.jsonl", "--input-key", "question", "--label-key", "answer", "--rm-type", "math",
+		"--n-samples-per-eval-prompt", "4", "--rollout-max-response-len", "16", "--context-length", "64", "--quiet", "--json")
+	var got eval.Result
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &got); err != nil {
+		t.Fatalf("%v:\n%s", err, r.stdout)
+	}
+	want := run.closing(t).Eval.After
+	for _, s := range got.Scores {
+		at := fmt.Sprintf("pass@%d", s.K)
+		if s.Value != want[at] || s.Low != want[at+"_lo"] || s.High != want[at+"_hi"] {
+			t.Errorf("%s is %v, want %v [%v, %v]", at, s.Interval, want[at], want[at+"_lo"], want[at+"_hi"])
+		}
+	}
+	if len(got.Scores) != 3 {
+		t.Errorf("%d scores, want pass@1, pass@2 and pass@4", len(got.Scores))
 	}
 }

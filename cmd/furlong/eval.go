@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -23,7 +24,7 @@ func runEval(ctx context.Context, e *env) int {
 	}
 	set := config.New("eval", "Evaluates a checkpoint on held-out problems: unbiased pass@k with intervals, truncation, what could not be judged.").Layered("tiny-arithmetic")
 	set.Add("Output", &out, &f.talk).Add("Model", &f.model).Add("Evaluation", &f.eval).Add("Sampling", &f.sample)
-	set.Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward)
+	set.Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Checks", &graded{f})
 	set.Example("furlong eval", "the model inside the binary, on the recipe's held-out problems")
 	set.Example("furlong eval --hf-checkpoint runs/a/checkpoints/step-000100/trainer/model", "a checkpoint of a run")
 	if code, ok := e.parse(set); !ok {
@@ -33,12 +34,15 @@ func runEval(ctx context.Context, e *env) int {
 	if err != nil {
 		return e.fail(err)
 	}
-	if out.File != "" {
-		if err := disk.Replace(out.File, func(w io.Writer) error { return json.NewEncoder(w).Encode(res) }); err != nil {
-			return e.fail(err)
-		}
+	return e.fail(errors.Join(e.printResult(res, out.JSON), writeResult(out.File, res)))
+}
+
+// writeResult writes the whole result to a file, if one is named.
+func writeResult(path string, res *eval.Result) error {
+	if path == "" {
+		return nil
 	}
-	return e.fail(e.printResult(res, out.JSON))
+	return disk.Replace(path, func(w io.Writer) error { return json.NewEncoder(w).Encode(res) })
 }
 
 // eval evaluates the policy that the flags name.
@@ -51,7 +55,7 @@ func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := grader(f.reward, f.eval.Data)
+	pool, err := grader(f.reward)
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +92,7 @@ func serveOnce(ctx context.Context, engine *rollout.Engine, p *policy) error {
 }
 
 // grader returns the pool of graders that the flags ask for. Without a data file it is the recipe's.
-func grader(c reward.Config, evalData []string) (*reward.Pool, error) {
-	if c.Type == "" && len(evalData) > 0 {
-		return nil, fmt.Errorf("--eval-prompt-data is given without --rm-type: how are its responses judged?")
-	}
+func grader(c reward.Config) (*reward.Pool, error) {
 	if c.Type == "" {
 		c.Type = "arithmetic"
 	}

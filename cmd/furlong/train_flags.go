@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"furlong/config"
 	"furlong/data"
@@ -63,24 +64,26 @@ func defaultSample() sampleFlags {
 	return sampleFlags{Temperature: 1, TopP: 1, TopK: -1, MaxTokens: 1024}
 }
 
-// Validate reports everything that is wrong with f, in the words of the flags.
-func (f sampleFlags) Validate() error {
+// check reports everything that is wrong with f, in the words of flags that begin with prefix.
+func (f sampleFlags) check(prefix string) error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if f.Temperature < 0 {
-		bad("--rollout-temperature is %v, want 0 or more", f.Temperature)
+	bad := func(flag, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("--%s-%s is "+format, append([]any{prefix, flag}, args...)...))
 	}
-	if f.TopP <= 0 || f.TopP > 1 {
-		bad("--rollout-top-p is %v, want more than 0 and at most 1", f.TopP)
+	if !(f.Temperature >= 0) || math.IsInf(f.Temperature, 1) {
+		bad("temperature", "%v, want 0 or more", f.Temperature)
+	}
+	if !(f.TopP > 0 && f.TopP <= 1) {
+		bad("top-p", "%v, want more than 0 and at most 1", f.TopP)
 	}
 	if f.TopK < -1 {
-		bad("--rollout-top-k is %d, want -1 (all) or more", f.TopK)
+		bad("top-k", "%d, want -1 (all) or more", f.TopK)
 	}
-	if f.MinP < 0 || f.MinP > 1 {
-		bad("--rollout-min-p is %v, want 0 to 1", f.MinP)
+	if !(f.MinP >= 0 && f.MinP <= 1) {
+		bad("min-p", "%v, want 0 to 1", f.MinP)
 	}
 	if f.MaxTokens < 1 {
-		bad("--rollout-max-response-len is %d, want at least 1", f.MaxTokens)
+		bad("max-response-len", "%d, want at least 1", f.MaxTokens)
 	}
 	return errors.Join(errs...)
 }
@@ -113,7 +116,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set := config.New(command, purpose).Layered("tiny-arithmetic")
 	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, b).Add("Sampling", &f.sample)
 	set.Add("Training", &f.train).Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
-	set.Add("Checks", &together{f, b})
+	set.Add("Checks", &together{f, b}, &graded{f})
 	return set.Accept(config.Options)
 }
 
@@ -133,14 +136,33 @@ func (t *together) Validate() error {
 	if t.b.Steps != 1 {
 		errs = append(errs, fmt.Errorf("--num-steps-per-rollout is %d, want 1: a cycle takes one optimizer step", t.b.Steps))
 	}
-	if f.sample.MaxTokens >= f.rollout.Context {
-		errs = append(errs, fmt.Errorf("--context-length is %d, want more than --rollout-max-response-len (%d)", f.rollout.Context, f.sample.MaxTokens))
-	}
-	if f.data.File != "" && f.reward.Type == "" {
-		errs = append(errs, errors.New("--prompt-data is given without --rm-type: how are its responses judged?"))
+	errs = append(errs, f.sample.check("rollout"), f.eval.sample(f.sample).check("eval"))
+	for flag, n := range map[string]int{"rollout": f.sample.MaxTokens, "eval": f.eval.sample(f.sample).MaxTokens} {
+		if n >= f.rollout.Context {
+			errs = append(errs, fmt.Errorf("--context-length is %d, want more than --%s-max-response-len (%d)", f.rollout.Context, flag, n))
+			break
+		}
 	}
 	if f.data.File != "" && f.data.LabelKey == "" {
 		errs = append(errs, errors.New("--prompt-data is given without --label-key: where are the gold answers?"))
+	}
+	return errors.Join(errs...)
+}
+
+// graded checks that there is a grader for the data that is given. The recipe's own problems bring theirs along.
+type graded struct{ f *trainFlags }
+
+// Validate reports data whose responses nobody judges.
+func (g *graded) Validate() error {
+	if g.f.reward.Type != "" {
+		return nil
+	}
+	var errs []error
+	if g.f.data.File != "" {
+		errs = append(errs, errors.New("--prompt-data is given without --rm-type: how are its responses judged?"))
+	}
+	if len(g.f.eval.Data) > 0 {
+		errs = append(errs, errors.New("--eval-prompt-data is given without --rm-type: how are its responses judged?"))
 	}
 	return errors.Join(errs...)
 }

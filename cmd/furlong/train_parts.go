@@ -27,7 +27,7 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 	if j.roll, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k); err != nil {
 		return err
 	}
-	if j.grades, err = grader(j.f.reward, j.f.eval.Data); err != nil {
+	if j.grades, err = grader(j.f.reward); err != nil {
 		return err
 	}
 	if j.source, err = j.prompts(ctx); err != nil {
@@ -41,7 +41,7 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 func (j *job) wire() {
 	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
 	j.logToRun() // the line has begun a log of its own
-	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Load: j.actor.ExpertLoad, Tell: j.tell, Exact: true}
+	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Load: j.actor.ExpertLoad, Tell: j.tell}
 	j.loop = j.newLoop()
 }
 
