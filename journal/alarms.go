@@ -15,23 +15,25 @@ var nan = float32(math.NaN())
 type watch struct {
 	id, severity string
 	// look returns what is wrong in words, or "".
-	look func(s rl.Stats, exact bool) string
+	look func(s rl.Stats) string
 }
 
 var watches = []watch{
-	{"gap", "error", func(s rl.Stats, exact bool) string {
-		if m := s["train/logp_diff/max"]; exact && m != 0 {
-			return fmt.Sprintf("trainer and rollout engine differ by %.3g nats on a token though both hold one format: one of them has stale or damaged state", m)
+	{"gap", "error", func(s rl.Stats) string {
+		// Both engines hold one format. Where samples are as fresh as the trainer, their logprobs must be the same bits.
+		age, known := s["rollout/staleness/max"]
+		if m := s["train/logp_diff/max"]; known && age == 0 && m != 0 {
+			return fmt.Sprintf("trainer and rollout engine differ by %.3g nats on a token though both hold the same weights: one of them has stale or damaged state", m)
 		}
 		return ""
 	}},
-	{"nonfinite", "error", func(s rl.Stats, _ bool) string {
+	{"nonfinite", "error", func(s rl.Stats) string {
 		if n := s["train/nonfinite_tokens"]; n > 0 {
 			return fmt.Sprintf("%.0f tokens have a logprob that is not finite", n)
 		}
 		return ""
 	}},
-	{"skipped", "error", func(s rl.Stats, _ bool) string {
+	{"skipped", "error", func(s rl.Stats) string {
 		switch {
 		case s["train/skipped_steps"] == 0:
 			return ""
@@ -40,25 +42,25 @@ var watches = []watch{
 		}
 		return "the optimizer step was skipped: its loss or gradient was not finite"
 	}},
-	{"invalid", "warning", func(s rl.Stats, _ bool) string {
+	{"invalid", "warning", func(s rl.Stats) string {
 		if share := s["reward/invalid"]; share > 0.05 {
 			return fmt.Sprintf("%.0f %% of the samples could not be graded; they do not train", 100*share)
 		}
 		return ""
 	}},
-	{"truncated", "warning", func(s rl.Stats, _ bool) string {
+	{"truncated", "warning", func(s rl.Stats) string {
 		if share := s["rollout/truncated_ratio"]; share > 0.25 {
 			return fmt.Sprintf("%.0f %% of the responses were cut at the length limit", 100*share)
 		}
 		return ""
 	}},
-	{"no-signal", "warning", func(s rl.Stats, _ bool) string {
+	{"no-signal", "warning", func(s rl.Stats) string {
 		if s["rollout/zero_std/ratio"] == 1 {
 			return fmt.Sprintf("all members of every group got the same reward (mean %.3g): there is nothing to learn from", s["rollout/raw_reward"])
 		}
 		return ""
 	}},
-	{"flat-loss", "warning", func(s rl.Stats, _ bool) string {
+	{"flat-loss", "warning", func(s rl.Stats) string {
 		flat, varies := s["rollout/zero_std/ratio"]
 		if norm, known := s["train/grad_norm"]; known && varies && norm == 0 && flat < 1 {
 			return "rewards vary and the gradient is 0: nothing is trained"
@@ -73,7 +75,7 @@ func (j *Journal) alarms(r *orchestrator.Report) error {
 		j.raised = map[string]bool{}
 	}
 	for _, w := range watches {
-		text := w.look(r.Stats, j.Exact)
+		text := w.look(r.Stats)
 		if (text != "") == j.raised[w.id] {
 			continue
 		}

@@ -19,8 +19,6 @@ type Journal struct {
 	Log  *slog.Logger
 	Load func() [][]uint32 // tokens of each expert in the last step, [layer][expert]; nil where it is not known
 	Tell func(cycle int, phase string, stats rl.Stats)
-	// Exact says that both engines hold one format, so that their logprobs must be the same bits.
-	Exact bool
 
 	raised map[string]bool
 }

@@ -31,7 +31,7 @@ func newJournal(t *testing.T) (*Journal, string) {
 	}
 	t.Cleanup(func() { d.End(run.Finished, "test") })
 	return &Journal{
-		Dir: d, Log: slog.New(slog.DiscardHandler), Exact: true, Tell: func(int, string, rl.Stats) {},
+		Dir: d, Log: slog.New(slog.DiscardHandler), Tell: func(int, string, rl.Stats) {},
 		Load: func() [][]uint32 { return [][]uint32{{3, 1}, {2, 2}} },
 	}, path
 }
@@ -73,7 +73,7 @@ func TestCycleIsWrittenDown(t *testing.T) {
 func TestAlarms(t *testing.T) {
 	j, path := newJournal(t)
 	for cycle, gap := range []float64{0, 0.5, 0.5, 0} {
-		if err := j.Cycle(report(cycle+1, rl.Stats{"train/logp_diff/max": gap})); err != nil {
+		if err := j.Cycle(report(cycle+1, rl.Stats{"train/logp_diff/max": gap, "rollout/staleness/max": 0})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,17 +92,17 @@ func TestAlarms(t *testing.T) {
 
 func TestWatches(t *testing.T) {
 	for id, s := range map[string]rl.Stats{
-		"gap": {"train/logp_diff/max": 1e-7}, "nonfinite": {"train/nonfinite_tokens": 1}, "skipped": {"train/skipped_steps": 1},
+		"gap": {"train/logp_diff/max": 1e-7, "rollout/staleness/max": 0}, "nonfinite": {"train/nonfinite_tokens": 1}, "skipped": {"train/skipped_steps": 1},
 		"invalid": {"reward/invalid": 0.06}, "truncated": {"rollout/truncated_ratio": 0.3}, "no-signal": {"rollout/zero_std/ratio": 1, "train/grad_norm": 0},
 		"flat-loss": {"rollout/zero_std/ratio": 0.5, "train/grad_norm": 0},
 	} {
 		for _, w := range watches {
-			if got := w.look(s, true) != ""; got != (w.id == id) {
+			if got := w.look(s) != ""; got != (w.id == id) {
 				t.Errorf("%s: watch %s says %v", id, w.id, got)
 			}
 		}
 	}
-	if w := watches[0]; w.look(rl.Stats{"train/logp_diff/max": 1}, false) != "" {
-		t.Error("a gap between different formats raises the alarm of equal ones")
+	if w := watches[0]; w.look(rl.Stats{"train/logp_diff/max": 1, "rollout/staleness/max": 1}) != "" {
+		t.Error("samples of an older version raise the alarm of equal weights")
 	}
 }

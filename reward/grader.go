@@ -70,7 +70,11 @@ func find(name string) (grader, error) {
 			return g, nil
 		}
 	}
-	return grader{}, fmt.Errorf("grader is %q, want one of %s; the nearest is %q", name, strings.Join(Names(), ", "), nearest.Name(name, Names()))
+	hint := ""
+	if near := nearest.Name(name, Names()); near != "" {
+		hint = fmt.Sprintf("; the nearest is %q", near)
+	}
+	return grader{}, fmt.Errorf("grader is %q, want one of %s%s", name, strings.Join(Names(), ", "), hint)
 }
 
 // New returns the rewarder of a name. A prompt whose metadata has rm_type is judged by the grader of that name instead. An

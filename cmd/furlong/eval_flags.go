@@ -78,13 +78,18 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context i
 	return all, fit(set.Report().File, all, context)
 }
 
-// sampling returns how responses are drawn: as in rollout, but for what f says.
-func (f evalFlags) sampling(s sampleFlags, tok tokenizer.Tokenizer) rl.Sampling {
+// sample returns how responses are drawn: as in rollout, but for what f says.
+func (f evalFlags) sample(s sampleFlags) sampleFlags {
 	set(&s.Temperature, f.Temperature)
 	set(&s.TopP, f.TopP)
 	set(&s.TopK, f.TopK)
 	set(&s.MaxTokens, f.MaxTokens)
-	out := s.sampling(tok)
+	return s
+}
+
+// sampling returns the same with the evaluation's seed.
+func (f evalFlags) sampling(s sampleFlags, tok tokenizer.Tokenizer) rl.Sampling {
+	out := f.sample(s).sampling(tok)
 	out.Seed = f.Seed
 	return out
 }

@@ -24,6 +24,14 @@ type modelFlags struct {
 
 func defaultModel() modelFlags { return modelFlags{Format: "bf16", Backend: "cpu"} }
 
+// Validate reports what is wrong with f, in the words of the flags.
+func (f modelFlags) Validate() error {
+	if f.Threads < 0 || f.Threads > 1024 {
+		return fmt.Errorf("--threads is %d, want 0 (all) to 1024", f.Threads)
+	}
+	return nil
+}
+
 func (f modelFlags) format() dtype.Type {
 	if f.Format == "f32" {
 		return dtype.F32

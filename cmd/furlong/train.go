@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
 	"furlong/config"
 	"furlong/journal"
 	"furlong/metrics"
+	"furlong/metrics/disk"
 	rundir "furlong/metrics/run"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
@@ -34,13 +36,38 @@ func runTrain(ctx context.Context, e *env) int {
 	if code, ok := e.parse(set); !ok {
 		return code
 	}
+	if f.run.Resume {
+		var code int
+		if f, set, code = e.resumed(f, set); f == nil {
+			return code
+		}
+	}
 	return e.fail(e.train(ctx, f, set))
+}
+
+// flagsFile holds the settings of a run as flags, so that a resumed one starts from them.
+const flagsFile = "settings.flags"
+
+// resumed reads the command line again on top of the settings that the run had. A file of settings named on the command line takes their place.
+func (e *env) resumed(f *trainFlags, set *config.Set) (*trainFlags, *config.Set, int) {
+	had := filepath.Join(f.run.Dir, flagsFile)
+	if _, err := os.Stat(had); err != nil || set.Values()["config"].Value != "" {
+		return f, set, exitOK
+	}
+	f = newTrainFlags()
+	set = f.set("train", trainPurpose)
+	e.args = append([]string{"--config", had}, e.args...)
+	if code, ok := e.parse(set); !ok {
+		return nil, nil, code
+	}
+	return f, set, exitOK
 }
 
 // A job is a run that is under way.
 type job struct {
 	*env
 	f      *trainFlags
+	set    *config.Set
 	policy *policy
 	dir    *rundir.Dir
 	roll   *rollout.Engine
@@ -64,14 +91,14 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	}
 	k, closeK := backend(f.model.Backend, f.model.Threads)
 	defer closeK()
-	j := &job{env: e, f: f, policy: p}
+	j := &job{env: e, f: f, set: set, policy: p}
 	if err := j.assemble(ctx, k); err != nil {
 		return err
 	}
 	if err := j.left(); err != nil {
 		return err
 	}
-	if err := j.open(set); err != nil {
+	if err := j.open(); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.end(ctx, err)) }()
@@ -100,7 +127,7 @@ func (j *job) left() error {
 func checkpoints(runDir string) string { return filepath.Join(runDir, "checkpoints") }
 
 // open takes the run's directory.
-func (j *job) open(set *config.Set) error {
+func (j *job) open() error {
 	self, err := rundir.Self()
 	if err != nil {
 		return err
@@ -121,11 +148,19 @@ func (j *job) open(set *config.Set) error {
 		return err
 	}
 	j.logToRun()
-	changed, err := j.dir.WriteConfig(settings(set))
+	return nil
+}
+
+// keepSettings writes what the run is told, once it is certain that it goes on.
+func (j *job) keepSettings() error {
+	changed, err := j.dir.WriteConfig(settings(j.set))
+	if err != nil {
+		return err
+	}
 	if len(changed) > 0 {
 		j.log.Warn("settings differ from those the run had before", "settings", fmt.Sprint(changed))
 	}
-	return err
+	return disk.Replace(filepath.Join(j.dir.Path(), flagsFile), j.set.PrintFlags)
 }
 
 // logToRun has what is logged from now on written to the run as well.
@@ -193,6 +228,9 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 			return err
 		}
 		j.log.Info("resumed", "cycle", at, "of", j.f.loop.Cycles)
+	}
+	if err := j.keepSettings(); err != nil {
+		return err
 	}
 	return j.loop.Run(ctx)
 }
