@@ -65,3 +65,49 @@ func deadLinks(fsys fs.FS) (out []string, err error) {
 	})
 	return out, err
 }
+
+// A command of the documentation that runs tests: go test ./package -run Name.
+var testCommand = regexp.MustCompile("go test \\./([a-z0-9/_]+) -run (\\w+)")
+
+// TestNamedTestsExist holds the documentation to tests that are there: go test is content when -run matches none.
+func TestNamedTestsExist(t *testing.T) {
+	pages, err := fs.Glob(os.DirFS("."), "docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, p := range pages {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testCommand.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if !hasTest(t, m[1], m[2]) {
+				t.Errorf("%s: %s has no test that %s matches", p, m[1], m[2])
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no command found: has the documentation changed its form?")
+	}
+}
+
+// hasTest reports whether a package has a test function whose name holds the given text.
+func hasTest(t *testing.T, pkg, name string) bool {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS("."), pkg+"/*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if regexp.MustCompile(`func Test\w*` + strings.TrimPrefix(name, "Test")).Match(text) {
+			return true
+		}
+	}
+	return false
+}
