@@ -55,8 +55,8 @@ func (b *bencher) answers(ctx context.Context, s *sampler, what string, batch in
 	return t, err
 }
 
-// cacheMargin is more than a page and its neighbours hold, in tokens.
-const cacheMargin = 512
+// longestPage is the most tokens that a page holds: those that the slowest compression makes one entry of.
+const longestPage = 128
 
 // A sampler is a rollout engine at work.
 type sampler struct {
@@ -67,12 +67,12 @@ type sampler struct {
 	last int64 // request
 }
 
-// sampler starts an engine for so many sequences of so many tokens. What they leave in the prefix cache has room beside as many more.
+// sampler starts an engine for so many sequences of so many tokens. What they leave in the prefix cache has room beside as many more; besides that,
+// settings are the engine's own.
 func (b *bencher) sampler(ctx context.Context, sequences, tokens int) (*sampler, error) {
 	cfg := rollout.Default()
 	cfg.MaxRunning, cfg.Context = sequences, tokens
-	cfg.TotalTokens = 2 * sequences * (tokens + cacheMargin)
-	cfg.RecentTokens = cfg.TotalTokens
+	cfg.TotalTokens = 2 * sequences * (tokens + longestPage)
 	m := b.model()
 	e, err := rollout.New(cfg, m, b.o.Backend)
 	if err != nil {
