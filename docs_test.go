@@ -67,7 +67,7 @@ func deadLinks(fsys fs.FS) (out []string, err error) {
 }
 
 // A command of the documentation that runs tests: go test ./package -run Name.
-var testCommand = regexp.MustCompile("go test \\./([a-z0-9/_]+) -run (\\w+)")
+var testCommand = regexp.MustCompile(`go test \./([a-z0-9/_]+) -run (\w+)`)
 
 // TestNamedTestsExist holds the documentation to tests that are there: go test is content when -run matches none.
 func TestNamedTestsExist(t *testing.T) {

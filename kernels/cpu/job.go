@@ -58,15 +58,17 @@ func (j *job) cut(i, total, threads int) {
 	if threads > 1 && total >= alone {
 		want = min(p.work()/leastWork, p.work()*threads*perThread/total)
 	}
-	if p.add && p.k > shortK {
+	if p.add && p.k > deepK {
 		want = max(want, p.m*p.n/mostApart)
 	}
 	down, across := p.shape(max(want, 1))
 	for r := range down {
 		for c := range across {
-			j.blocks = append(j.blocks, block{i,
+			j.blocks = append(j.blocks, block{
+				i,
 				p.m * r / down, p.m * (r + 1) / down,
-				p.panels() * c / across, p.panels() * (c + 1) / across})
+				p.panels() * c / across, p.panels() * (c + 1) / across,
+			})
 		}
 	}
 }

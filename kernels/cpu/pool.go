@@ -142,14 +142,16 @@ func (sl *slot) close() {
 	sl.taken.Store(false)
 }
 
-// The ends that chunks are claimed from.
+// An end is one that chunks are claimed from.
+type end uint8
+
 const (
-	front = false
-	back  = true
+	front end = iota
+	back
 )
 
 // step claims and runs one chunk. It returns false when none is left.
-func (sl *slot) step(s *scratch, end bool) bool {
+func (sl *slot) step(s *scratch, from end) bool {
 	for {
 		c := sl.claim.Load()
 		lo, hi := c>>indexBits&indexMask, c&indexMask
@@ -157,7 +159,7 @@ func (sl *slot) step(s *scratch, end bool) bool {
 			return false
 		}
 		i, rest := lo, c+1<<indexBits
-		if end == back {
+		if from == back {
 			i, rest = hi-1, c-1
 		}
 		if sl.claim.CompareAndSwap(c, rest) {

@@ -53,9 +53,10 @@ func (p *product) compute(simd bool, s *scratch, u block) {
 	r.all(s, p.cut(u))
 }
 
-// cut returns the length of the pieces of k. A block of one tile has no use for a piece of b twice.
+// cut returns the length of the pieces of k. A block of one tile has no use for a piece of b twice, and sums that are added
+// at the end had better be whole.
 func (p *product) cut(u block) int {
-	if u.r1-u.r0 <= tallest {
+	if u.r1-u.r0 <= tallest || p.add && p.k <= deepK {
 		return p.k
 	}
 	most := deepK

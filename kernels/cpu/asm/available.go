@@ -4,6 +4,3 @@ import "golang.org/x/sys/cpu"
 
 // Available reports whether this machine can run the functions.
 func Available() bool { return cpu.X86.HasAVX2 && cpu.X86.HasFMA }
-
-// missing is what they say on machines that cannot.
-const missing = "asm: no assembly for this machine"
