@@ -85,16 +85,16 @@ func (j *Journal) experts(r *orchestrator.Report) error {
 	return j.Dir.WriteExperts(e)
 }
 
-// Evaluated writes an evaluation: its row, its problems, its samples.
+// Evaluated writes an evaluation: its samples, its row, its problems. They come last, since a resumed run takes them to mean that all is there.
 func (j *Journal) Evaluated(e run.Evaluation, step int, values map[string]float64, all []*rl.Sample) error {
 	if err := j.samples(e.Cycle, e.Name, all); err != nil {
 		return err
 	}
-	if err := j.Dir.WriteEval(e); err != nil {
-		return err
-	}
 	row := metrics.Row{Kind: metrics.Eval, Cycle: e.Cycle, Step: step, Version: e.Version, Values: values}
 	if err := j.Dir.WriteRow(row); err != nil {
+		return err
+	}
+	if err := j.Dir.WriteEval(e); err != nil {
 		return err
 	}
 	args := []any{"cycle", e.Cycle}
