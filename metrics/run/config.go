@@ -55,11 +55,9 @@ func encodeConfig(settings map[string]Setting) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// differing returns the names whose settings are not the same text in both.
+// differing returns the names whose values are not the same text in both. Where a value came from may differ: a resumed run reads its own settings.
 func differing(a, b []byte) []string {
-	var x, y map[string]json.RawMessage
-	json.Unmarshal(a, &x) // what cannot be read has no settings
-	json.Unmarshal(b, &y)
+	x, y := values(a), values(b)
 	all := maps.Clone(y)
 	maps.Copy(all, x)
 	var names []string
@@ -70,6 +68,21 @@ func differing(a, b []byte) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// values returns the value of each setting in a config.json; none of what cannot be read.
+func values(config []byte) map[string]json.RawMessage {
+	var settings map[string]struct {
+		Value json.RawMessage `json:"value"`
+	}
+	out := map[string]json.RawMessage{}
+	if json.Unmarshal(config, &settings) != nil {
+		return out
+	}
+	for name, s := range settings {
+		out[name] = s.Value
+	}
+	return out
 }
 
 // ReadConfig reads the settings of the run in dir. Without a file there are none.

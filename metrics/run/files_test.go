@@ -46,7 +46,7 @@ func TestConfig(t *testing.T) {
 	}
 	die(d)
 	d = resume(t, path, io.Discard)
-	second := map[string]Setting{"lr": {Value: 1e-4, Origin: "flag"}, "eval-names": first["eval-names"], "tracker-key": first["tracker-key"], "seed": {Value: 1, Origin: "flag"}}
+	second := map[string]Setting{"lr": {Value: 1e-4, Origin: "flag"}, "eval-names": {Value: []string{"aime"}, Origin: "file"}, "tracker-key": first["tracker-key"], "seed": {Value: 1, Origin: "flag"}}
 	changed, err := d.WriteConfig(second)
 	if want := []string{"build.commit", "lr", "seed"}; err != nil || !slices.Equal(changed, want) {
 		t.Errorf("WriteConfig = %v, %v, want %v", changed, err, want)
