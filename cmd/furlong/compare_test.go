@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,9 @@ func sameRun(t *testing.T, got, want finished) {
 		t.Errorf("metrics: %v", err)
 	}
 	sameSamples(t, got.dir, want.dir)
+	if g, w := indexed(t, got.dir), indexed(t, want.dir); !maps.Equal(g, w) || len(w) == 0 {
+		t.Errorf("index of samples holds\n%v, want\n%v", g, w)
+	}
 	sameEvaluations(t, got.dir, want.dir)
 }
 
@@ -115,6 +119,27 @@ func told(t *testing.T, dir, name string) []string {
 		prompt, rest := *s.Prompt, *s.Sample.Sample
 		rest.Prompt, rest.CachedTokens = nil, 0
 		out = append(out, fmt.Sprintf("%+v %+v %+v %q", prompt, rest, s.Row, s.Texts)) // shortest decimals name floats exactly
+	}
+	return out
+}
+
+// indexed returns the rows of the index that count, by cycle and evaluation.
+func indexed(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	x, err := samples.OpenIndex(filepath.Join(dir, rundir.SamplesDir, "index"))
+	if err != nil || len(x.Problems) > 0 {
+		t.Fatalf("%s: %v, %v", dir, err, x.Problems)
+	}
+	defer x.Close()
+	out := map[string]string{}
+	for k, rows := range x.All() {
+		if !x.Live(k) {
+			continue
+		}
+		for _, r := range rows {
+			r.Version = rl.NewVersion(0, r.Version.Count())
+			out[samples.Name(k.Cycle, k.Eval)] += fmt.Sprintf("%+v\n", r)
+		}
 	}
 	return out
 }

@@ -32,11 +32,11 @@ func TestNoRoomForACheckpoint(t *testing.T) {
 			if err == nil || !strings.Contains(string(out), tt.says) || !strings.Contains(string(out), "furlong train: cycle 9: save: ") {
 				t.Errorf("ends with %v, want an error of saving that says %q:\n%s", err, tt.says, out)
 			}
-			saved, err := orchestrator.ReadSaved(filepath.Join(dir, "checkpoints", "step-000008"))
+			saved, err := orchestrator.ReadSaved(filepath.Join(checkpoints(dir), "step-000008"))
 			if err != nil || saved.Cycle != 8 || len(saved.Damage) > 0 {
 				t.Errorf("the checkpoint before is %+v, %v", saved, err)
 			}
-			if at, err := orchestrator.Newest(filepath.Join(dir, "checkpoints")); at != 8 || err != nil {
+			if at, err := orchestrator.Newest(checkpoints(dir)); at != 8 || err != nil {
 				t.Errorf("newest checkpoint is of cycle %d, %v, want 8", at, err)
 			}
 			free()

@@ -25,8 +25,13 @@ type result struct {
 // furlong runs the program to its end.
 func furlong(t *testing.T, args ...string) result {
 	t.Helper()
+	return execute(t, exec.Command("furlong", args...))
+}
+
+// execute runs a command to its end. The code of one that was killed is -1.
+func execute(t *testing.T, c *exec.Cmd) result {
+	t.Helper()
 	var out, errs bytes.Buffer
-	c := exec.Command("furlong", args...)
 	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run()
 	var ended *exec.ExitError

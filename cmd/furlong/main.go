@@ -27,15 +27,20 @@ func main() {
 
 // run is main with its surroundings passed in.
 func run(args []string, stdin io.Reader, stdout, stderr *os.File) int {
+	return attend(newEnv(args, stdin, stdout, stderr), dispatch)
+}
+
+// attend does what is asked for, and has signals end it.
+func attend(e *env, do func(context.Context, *env) int) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	ctx, stop := interruptible(context.Background(), signals, func() {
-		stderr.WriteString("furlong: interrupted twice, leaving at once\n")
+		io.WriteString(e.stderr, "furlong: interrupted twice, leaving at once\n")
 		os.Exit(exitInterrupted)
 	})
 	defer stop()
-	return dispatch(ctx, newEnv(args, stdin, stdout, stderr))
+	return do(ctx, e)
 }
 
 // interruptible returns a context that the first signal cancels, so that the command can end cleanly. The second

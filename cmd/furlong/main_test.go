@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"furlong": main})
+	testscript.Main(m, map[string]func(){"furlong": main, "furlong-struck": struck})
 }
 
 // TestScript runs the program: testdata/script holds a file for each thing it promises at its door. Scripts find a copy of the small model in

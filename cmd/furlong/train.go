@@ -185,7 +185,8 @@ func settings(set *config.Set) map[string]rundir.Setting {
 	for name, v := range set.Values() {
 		all[name] = rundir.Setting{Value: v.Value, Origin: v.Origin}
 	}
-	delete(all, "resume") // it says how the process began, not what the run is
+	delete(all, "resume") // these say how the process began, not what the run is; where a value came from stands beside it
+	delete(all, "config")
 	all["build"] = rundir.Setting{Value: readBuild().String(), Origin: "build"}
 	return all
 }
