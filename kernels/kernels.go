@@ -51,6 +51,8 @@ type Linear interface {
 
 	// Add sets y = a + b, elementwise; y may be a or b.
 	Add(y, a, b *tensor.Tensor)
+	// Zero sets every element of y to 0.
+	Zero(y *tensor.Tensor)
 	// Copy sets y = x, elementwise.
 	Copy(y, x *tensor.Tensor)
 	// Join sets each row of y to [a | b]: a [T, A], b [T, B], y [T, A+B].

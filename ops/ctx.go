@@ -60,9 +60,6 @@ func (c *Ctx) Untaped() *Ctx {
 // New returns an activation tensor of undefined content.
 func (c *Ctx) New(shape ...int) *tensor.Tensor { return c.Mem.New(c.Type, shape...) }
 
-// Zeros returns an activation tensor of zeros.
-func (c *Ctx) Zeros(shape ...int) *tensor.Tensor { return c.Mem.Zeros(c.Type, shape...) }
-
 // InLayer returns a context like c, with the same tape, whose results are reported as layer i's.
 func (c *Ctx) InLayer(i int) *Ctx {
 	if c.Watch == nil {
@@ -100,7 +97,8 @@ func (c *Ctx) Grad(t *tensor.Tensor) *tensor.Tensor {
 	if of, ok := c.tape.views[t]; ok {
 		g = c.Grad(of).View(t.Shape...)
 	} else {
-		g = c.Zeros(t.Shape...)
+		g = c.New(t.Shape...)
+		c.K.Zero(g)
 	}
 	c.tape.grads[t] = g
 	return g

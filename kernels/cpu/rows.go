@@ -35,6 +35,15 @@ func (b *Backend) Add(y, p, q *tensor.Tensor) {
 	})
 }
 
+// Zero sets every element of y to 0, each core those of the rows that it will add to.
+func (b *Backend) Zero(y *tensor.Tensor) {
+	out := y.F32()
+	const block = 64
+	b.eachShort((len(out)+block-1)/block, block*elementCost/4, func(lo, hi int, _ *scratch) {
+		clear(out[lo*block : min(hi*block, len(out))])
+	})
+}
+
 // Copy sets y = x; see [furlong/kernels.Linear].
 func (b *Backend) Copy(y, x *tensor.Tensor) {
 	want("copy", "y", y, x.Shape[0], wide(x))

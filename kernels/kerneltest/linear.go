@@ -254,3 +254,22 @@ func testPrepare(t reporter, k kernels.Backend) {
 		wantUnprepared(t, what, f)
 	}
 }
+
+// testZero wants every element gone, and nothing beside it touched, however much there is.
+func testZero(t reporter, b kernels.Backend) {
+	t.Helper()
+	for _, n := range []int{0, 1, 63, 64, 65, 1 << 20} {
+		whole := tensor.New(dtype.F32, n+2)
+		x := whole.F32()
+		for i := range x {
+			x[i] = 1
+		}
+		b.Zero(whole.Slice(1, n+1))
+		for i, v := range x {
+			if (i > 0 && i <= n) != (v == 0) {
+				t.Errorf("zero of %d elements: element %d is %v", n, i-1, v)
+				break
+			}
+		}
+	}
+}

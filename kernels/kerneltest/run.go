@@ -27,6 +27,7 @@ func Run(t *testing.T, b kernels.Backend) {
 		{"formats", testFormats},
 		{"nan", testNaN},
 		{"tokens of experts", testTokensOfExperts},
+		{"zero", testZero},
 		{"prepare", testPrepare},
 		{"in place", testInPlace},
 		{"ties", testTies},

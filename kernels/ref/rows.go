@@ -12,6 +12,9 @@ func (*Backend[F]) Add(y, a, b *tensor.Tensor) {
 	}
 }
 
+// Zero sets every element of y to 0.
+func (*Backend[F]) Zero(y *tensor.Tensor) { clear(data[F](y)) }
+
 // Copy sets y = x.
 func (*Backend[F]) Copy(y, x *tensor.Tensor) {
 	check("copy", "y", y, x.Shape[0], width(x))
