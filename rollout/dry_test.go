@@ -17,7 +17,7 @@ func (dry) LinearBackward(_, _, _, _, _ *tensor.Tensor, _ int)             {}
 func (dry) ExpertLinear(_, _, _ *tensor.Tensor, _ []int32)                 {}
 func (dry) ExpertLinearBackward(_, _, _, _, _ *tensor.Tensor, _ []int32)   {}
 func (dry) Add(_, _, _ *tensor.Tensor)                                     {}
-func (dry) Zero(*tensor.Tensor) {}
+func (dry) Zero(*tensor.Tensor)                                            {}
 func (dry) Copy(_, _ *tensor.Tensor)                                       {}
 func (dry) Join(_, _, _ *tensor.Tensor)                                    {}
 func (dry) JoinBackward(_, _, _ *tensor.Tensor)                            {}
