@@ -73,12 +73,6 @@ func LoadModel(m model.Model, path string, f Files) error {
 	return err
 }
 
-// Restart makes the optimizer start anew from the actor's present weights: after they were loaded from elsewhere.
-func (e *Engine) Restart() {
-	e.opt = optim.New(e.cfg.Optim, e.actor.Params())
-	e.prepare()
-}
-
 // parts are the tensors that a parameter's optimizer state consists of.
 var parts = []struct {
 	suffix string
