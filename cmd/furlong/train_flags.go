@@ -136,12 +136,16 @@ func (t *together) Validate() error {
 	if t.b.Steps != 1 {
 		errs = append(errs, fmt.Errorf("--num-steps-per-rollout is %d, want 1: a cycle takes one optimizer step", t.b.Steps))
 	}
-	errs = append(errs, f.sample.check("rollout"), f.eval.sample(f.sample).check("eval"))
-	for flag, n := range map[string]int{"rollout": f.sample.MaxTokens, "eval": f.eval.sample(f.sample).MaxTokens} {
-		if n >= f.rollout.Context {
-			errs = append(errs, fmt.Errorf("--context-length is %d, want more than --%s-max-response-len (%d)", f.rollout.Context, flag, n))
-			break
+	errs = append(errs, f.sample.check("rollout"))
+	longest, flag := f.sample.MaxTokens, "rollout"
+	if own := f.eval.sample(f.sample); own != f.sample {
+		errs = append(errs, own.check("eval"))
+		if own.MaxTokens > longest {
+			longest, flag = own.MaxTokens, "eval"
 		}
+	}
+	if longest >= f.rollout.Context {
+		errs = append(errs, fmt.Errorf("--context-length is %d, want more than --%s-max-response-len (%d)", f.rollout.Context, flag, longest))
 	}
 	if f.data.File != "" && f.data.LabelKey == "" {
 		errs = append(errs, errors.New("--prompt-data is given without --label-key: where are the gold answers?"))
