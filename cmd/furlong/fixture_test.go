@@ -87,7 +87,7 @@ var trained = sync.OnceValues(func() (map[string][]byte, error) {
 	dir := filepath.Join(parent, "model")
 	c := exec.Command("furlong", "sft", "--recipe", "none", "--model-config", "testdata/tiny/config.json", "--save-hf", dir,
 		"--prompt-data", "testdata/tiny/imitate.jsonl", "--input-key", "question",
-		"--num-steps", "60", "--global-batch-size", "20", "--lr", "2e-2", "--backend", "ref", "--quiet")
+		"--num-steps", "40", "--global-batch-size", "20", "--lr", "3e-2", "--quiet")
 	if out, err := c.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
 	}
@@ -131,7 +131,7 @@ func tiny(t *testing.T) string {
 // Prompts run over the end of their file in every third cycle.
 func flags(model, dir string, more ...string) []string {
 	return append([]string{
-		"train", "--recipe", "none", "--hf-checkpoint", model, "--run-dir", dir, "--backend", "ref", "--quiet", "--json",
+		"train", "--recipe", "none", "--hf-checkpoint", model, "--run-dir", dir, "--quiet", "--json",
 		"--prompt-data", "testdata/tiny/prompts.jsonl", "--input-key", "question", "--label-key", "answer", "--rm-type", "math", "--rollout-shuffle",
 		"--eval-prompt-data", "held-out", "testdata/tiny/held-out.jsonl", "--eval-interval", "2", "--n-samples-per-eval-prompt", "2",
 		"--num-rollout", "10", "--rollout-batch-size", "2", "--n-samples-per-prompt", "4", "--rollout-max-response-len", "16", "--context-length", "64",

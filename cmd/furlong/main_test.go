@@ -80,7 +80,7 @@ func trains(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	data := ts.Getenv("DATA")
 	all := []string{
-		args[0], "train", "--recipe", "none", "--hf-checkpoint", "tiny", "--run-dir", "run", "--backend", "ref", "--quiet",
+		args[0], "train", "--recipe", "none", "--hf-checkpoint", "tiny", "--run-dir", "run", "--quiet",
 		"--prompt-data", filepath.Join(data, "prompts.jsonl"), "--input-key", "question", "--label-key", "answer", "--rm-type", "math",
 		"--num-rollout", "2", "--rollout-batch-size", "2", "--n-samples-per-prompt", "2", "--rollout-max-response-len", "12", "--context-length", "64", "--lr", "1e-3",
 	}

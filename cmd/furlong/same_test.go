@@ -21,8 +21,9 @@ func TestSameRun(t *testing.T) {
 	}
 	for name, more := range map[string][]string{
 		"again":             nil,
-		"one thread":        {"--backend", "cpu", "--threads", "1"},
-		"two threads":       {"--backend", "cpu", "--threads", "2"},
+		"reference":         {"--backend", "ref"},
+		"one thread":        {"--threads", "1"},
+		"two threads":       {"--threads", "2"},
 		"micro-batches":     {"--max-tokens-per-gpu", "20"},
 		"one micro-batch":   {"--max-tokens-per-gpu", "100000"},
 		"recompute":         {"--recompute"},
