@@ -30,6 +30,7 @@ func TestDataFiles(t *testing.T) {
 		{"dapo as math", "dapo-form.jsonl", "prompt", "label", "math"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			unlessShort(t, "dapo")
 			t.Parallel()
 			file := filepath.Join("testdata", "tiny", tt.file)
 			run := trainTiny(t, model, "--prompt-data", file, "--input-key", tt.input, "--label-key", tt.label, "--rm-type", tt.grader,

@@ -25,6 +25,7 @@ func TestNoRoomForACheckpoint(t *testing.T) {
 		{"limit of a file's size", "file too large", smallFiles},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			unlessShort(t, "limit_of_a_file's_size")
 			t.Parallel()
 			dir, cramped, free := tt.room(t)
 			succeed(t, flags(model, dir, "--num-rollout", "8")...)

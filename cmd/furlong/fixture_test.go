@@ -138,3 +138,16 @@ func flags(model, dir string, more ...string) []string {
 		"--save-interval", "3", "--lr", "3e-3",
 	}, more...)
 }
+
+// unlessShort skips a case with -short, unless it is one of those that are worth it: under the race detector a run takes ten times as long.
+func unlessShort(t *testing.T, worth ...string) {
+	t.Helper()
+	for _, w := range worth {
+		if strings.HasSuffix(t.Name(), "/"+w) {
+			return
+		}
+	}
+	if testing.Short() {
+		t.Skip("takes a while")
+	}
+}

@@ -22,21 +22,20 @@ func strikeAt(t *testing.T, step string, after time.Duration, signals string, ar
 // steps are where a run is killed.
 var steps = []struct {
 	loop, step string
-	early      bool // also with -short
 }{
-	{"sync", "await 5", false}, // generates and grades
-	{"sync", "train 5", true},
-	{"sync", "publish 5", false},
-	{"sync", "save 6", true},
-	{"sync", "push 6", false},
-	{"sync", "eval 6", false},
-	{"sync", "eval 10", false},
-	{"one-step-off", "train 5", false}, // and generates
-	{"one-step-off", "sync 6", false},
-	{"one-step-off", "save 6", true},
-	{"one-step-off", "push 6", false},
-	{"one-step-off", "eval 6", false},
-	{"one-step-off", "push 10", false},
+	{"sync", "await 5"}, // generates and grades
+	{"sync", "train 5"},
+	{"sync", "publish 5"},
+	{"sync", "save 6"},
+	{"sync", "push 6"},
+	{"sync", "eval 6"},
+	{"sync", "eval 10"},
+	{"one-step-off", "train 5"}, // and generates
+	{"one-step-off", "sync 6"},
+	{"one-step-off", "save 6"},
+	{"one-step-off", "push 6"},
+	{"one-step-off", "eval 6"},
+	{"one-step-off", "push 10"},
 }
 
 // A run that is killed in its middle, whatever it does just then, and resumed, is the run that was not.
@@ -47,10 +46,8 @@ func TestKilledRunsResume(t *testing.T) {
 		want[loop] = trainTiny(t, model, "--loop", loop)
 	}
 	for _, tt := range steps {
-		if testing.Short() && !tt.early {
-			continue
-		}
 		t.Run(tt.loop+"/"+tt.step, func(t *testing.T) {
+			unlessShort(t, "save_6", "sync/train_5")
 			t.Parallel()
 			dir := killIn(t, model, tt.loop, tt.step)
 			r := succeed(t, flags(model, dir, "--loop", tt.loop, "--resume")...)
@@ -96,6 +93,7 @@ func TestKilledAgain(t *testing.T) {
 	model := tiny(t)
 	for _, loop := range []string{"sync", "one-step-off"} {
 		t.Run(loop, func(t *testing.T) {
+			unlessShort(t, "one-step-off")
 			t.Parallel()
 			want, dir := trainTiny(t, model, "--loop", loop), killIn(t, model, loop, "train 2")
 			for _, step := range []string{"push 0", "train 4", "push 3", "save 6", "eval 6"} {
@@ -127,10 +125,8 @@ func TestInterruptedRunsResume(t *testing.T) {
 		{"one-step-off", "sync 6", "term", 5},
 		{"one-step-off", "eval 6", "int", 6},
 	} {
-		if testing.Short() && tt.signal != "term" {
-			continue
-		}
 		t.Run(tt.loop+"/"+tt.step, func(t *testing.T) {
+			unlessShort(t, "sync_6")
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "run")
 			r := strikeAt(t, tt.step, 0, tt.signal, flags(model, dir, "--loop", tt.loop))

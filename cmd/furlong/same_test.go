@@ -30,6 +30,7 @@ func TestSameRun(t *testing.T) {
 		"other checkpoints": {"--save-interval", "1", "--save-keep", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			unlessShort(t, "two_threads", "recompute")
 			t.Parallel()
 			sameRun(t, trainTiny(t, model, more...), want)
 		})
@@ -47,6 +48,7 @@ func TestSamePolicy(t *testing.T) {
 		"crowded":       {"--max-running-requests", "3", "--chunked-prefill-size", "7", "--max-total-tokens", "64"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			unlessShort(t, "crowded")
 			t.Parallel()
 			got := trainTiny(t, model, more...)
 			if g, w := got.closing(t).Digest, want.closing(t).Digest; g != w {
@@ -64,6 +66,7 @@ func TestOtherRun(t *testing.T) {
 		"seed": {"--rollout-seed", "43"}, "rate": {"--lr", "4e-3"}, "one step ahead": {"--loop", "one-step-off"}, "length": {"--num-rollout", "3"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			unlessShort(t, "seed")
 			t.Parallel()
 			got := trainTiny(t, model, append([]string{"--num-rollout", "2"}, more...)...).closing(t).Digest
 			if got == want {
