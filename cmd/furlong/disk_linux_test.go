@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,13 +47,50 @@ func TestNoRoomForACheckpoint(t *testing.T) {
 	}
 }
 
-// smallDisk returns a run directory on a file system of its own, which is filled to a few pages before the program starts.
-func smallDisk(t *testing.T) (dir string, cramped func([]string) *exec.Cmd, free func()) {
+// Wherever a disk fills up, in the middle of a line, of samples or of a checkpoint, what was written before is whole and the run goes on later.
+func TestDiskFillsUp(t *testing.T) {
+	model := tiny(t)
+	want := trainTiny(t, model)
+	for _, pages := range []int64{0, 1, 2, 3, 5, 8, 12, 20} {
+		t.Run(fmt.Sprintf("%d pages", pages), func(t *testing.T) {
+			unlessShort(t, "3_pages")
+			t.Parallel()
+			disk := mount(t, 0)
+			dir, ballast := filepath.Join(disk, "run"), filepath.Join(disk, "ballast")
+			succeed(t, flags(model, dir, "--num-rollout", "8")...)
+			fill(t, ballast, disk, pages)
+			refuse(t, exitFailed, flags(model, dir, "--resume"), "no space left on device")
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+			sameRun(t, finished{dir, succeed(t, flags(model, dir, "--resume")...)}, want)
+		})
+	}
+}
+
+func TestReadOnlyDisk(t *testing.T) {
+	model, disk := tiny(t), mount(t, syscall.MS_RDONLY)
+	refuse(t, exitFailed, flags(model, filepath.Join(disk, "run")), "furlong train: mkdir ", "read-only file system")
+}
+
+// mount returns a file system of its own, of four megabytes.
+func mount(t *testing.T, how uintptr) string {
+	t.Helper()
 	disk := t.TempDir()
-	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=4m"); err != nil {
+	if err := syscall.Mount("none", disk, "tmpfs", how, "size=4m"); err != nil {
 		t.Skipf("no file system can be mounted here: %v", err)
 	}
-	t.Cleanup(func() { syscall.Unmount(disk, 0) })
+	t.Cleanup(func() {
+		if err := syscall.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return disk
+}
+
+// smallDisk returns a run directory on a file system of its own, which is filled to a few pages before the program starts.
+func smallDisk(t *testing.T) (dir string, cramped func([]string) *exec.Cmd, free func()) {
+	disk := mount(t, 0)
 	ballast := filepath.Join(disk, "ballast")
 	cramped = func(args []string) *exec.Cmd {
 		fill(t, ballast, disk, 30)
