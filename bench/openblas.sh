@@ -4,12 +4,14 @@
 # A C compiler and OpenBLAS's headers must be there; without them the page keeps its old figures, and this fails.
 set -eu
 page=$1
+load='not known'
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 if ! grep -q '^<!-- openblas -->$' "$page" || ! grep -q '^<!-- /openblas -->$' "$page"; then
 	echo "$page has no lines <!-- openblas --> and <!-- /openblas -->" >&2
 	exit 1
 fi
+if [ -r /proc/loadavg ]; then load=$(cut -d ' ' -f 1 /proc/loadavg); fi
 if ! sh kernels/cpu/bench/openblas/run.sh >"$dir/table"; then
 	echo "$page keeps its old figures of OpenBLAS" >&2
 	exit 1
@@ -17,7 +19,7 @@ fi
 changed=''
 git diff --quiet HEAD -- kernels || changed=', kernels changed since'
 {
-	echo "$(date -u +%F), revision $(git rev-parse --short HEAD)$changed."
+	echo "$(date -u +%F), revision $(git rev-parse --short HEAD)$changed, load at the start $load."
 	echo
 	echo '```'
 	cat "$dir/table"
