@@ -40,7 +40,7 @@ const (
 // save writes checkpoint step-N of the last trained cycle: under another name, checked by a manifest, renamed when it is whole. What was saved before
 // stays until then.
 func (l *Loop) save(ctx context.Context) error {
-	final := filepath.Join(l.Dir, fmt.Sprintf("step-%06d", l.trained))
+	final := stepDir(l.Dir, l.trained)
 	tmp := filepath.Join(l.Dir, tmpPrefix+filepath.Base(final))
 	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(filepath.Join(tmp, trainDir), 0o755)); err != nil {
 		return err
@@ -114,10 +114,11 @@ func (l *Loop) saveLast(ctx context.Context) error {
 // Load brings the loop, the prompt source and the trainer to where the newest checkpoint of Dir was taken, and returns its cycle. Without a checkpoint it
 // returns 0. A checkpoint that is not what its manifest says is refused.
 func (l *Loop) Load(ctx context.Context) (int, error) {
-	dir, err := newest(l.Dir)
-	if err != nil || dir == "" {
+	at, err := Newest(l.Dir)
+	if err != nil || at == 0 {
 		return 0, err
 	}
+	dir := stepDir(l.Dir, at)
 	if err := checkManifest(dir); err != nil {
 		return 0, fmt.Errorf("checkpoint %s is damaged: %w; remove it to go on from the one before", dir, err)
 	}
@@ -180,12 +181,9 @@ func Newest(dir string) (int, error) {
 	return cycles[len(cycles)-1], nil
 }
 
-func newest(dir string) (string, error) {
-	found, cycles, err := checkpoints(dir)
-	if err != nil || len(cycles) == 0 {
-		return "", err
-	}
-	return found[cycles[len(cycles)-1]], nil
+// stepDir returns where the checkpoint of a cycle lies.
+func stepDir(dir string, cycle int) string {
+	return filepath.Join(dir, fmt.Sprintf("step-%06d", cycle))
 }
 
 // prune removes old checkpoints, and what killed writers left.
