@@ -13,6 +13,11 @@ type Tensor struct {
 	Shape []int
 	Mem   []byte // little endian, 64-byte aligned when made here
 
+	// Scale makes a tensor quantised: its elements are codes (E4M3, E2M1), and each tile of Block rows and columns of the last two axes
+	// shares one factor: [..., ⌈R/Block[0]⌉, ⌈C/Block[1]⌉], E8M0 or F32. Else it is nil.
+	Scale *Tensor
+	Block [2]int
+
 	// Layout is what a backend derived from the values, such as packed panels. Only
 	// kernels.Backend.Prepare writes it, and it must be called again whenever the values change.
 	Layout any
@@ -21,6 +26,17 @@ type Tensor struct {
 // New returns a tensor of zeros on the Go heap.
 func New(t dtype.Type, shape ...int) *Tensor {
 	return &Tensor{Type: t, Shape: slices.Clone(shape), Mem: aligned(t.Bytes(count(shape)))}
+}
+
+// NewQuantised returns a quantised tensor of zero codes and scales: [R, C], or a stack [E, R, C].
+func NewQuantised(t, scale dtype.Type, block [2]int, shape ...int) *Tensor {
+	q := New(t, shape...)
+	grid, n := slices.Clone(shape), len(shape)
+	for i := range 2 {
+		grid[n-2+i] = (shape[n-2+i] + block[i] - 1) / block[i]
+	}
+	q.Scale, q.Block = New(scale, grid...), block
+	return q
 }
 
 // Of returns a float32 tensor over a copy of values.
@@ -32,6 +48,9 @@ func Of(values []float32, shape ...int) *Tensor {
 	copy(t.F32(), values)
 	return t
 }
+
+// Quantised reports whether the elements are codes that mean something only together with their block's scale.
+func (t *Tensor) Quantised() bool { return t.Scale != nil }
 
 // Len returns the number of elements.
 func (t *Tensor) Len() int { return count(t.Shape) }
@@ -45,26 +64,41 @@ func (t *Tensor) Rows() int { return count(t.Shape[:len(t.Shape)-1]) }
 // Zero sets every element to zero.
 func (t *Tensor) Zero() { clear(t.Mem) }
 
-// View returns a tensor over the same memory with another shape of the same size.
+// View returns a tensor over the same memory with another shape of the same size. A quantised tensor has none, since its blocks
+// lie in its shape.
 func (t *Tensor) View(shape ...int) *Tensor {
+	if t.Quantised() {
+		panic(fmt.Sprintf("tensor: view of quantised %v as %v", t, shape))
+	}
 	if count(shape) != t.Len() {
 		panic(fmt.Sprintf("tensor: view of %v as %v", t.Shape, shape))
 	}
 	return &Tensor{Type: t.Type, Shape: slices.Clone(shape), Mem: t.Mem}
 }
 
-// Slice returns rows lo up to hi (of the first axis) over the same memory.
+// Slice returns rows lo up to hi (of the first axis) over the same memory. Of a quantised tensor only matrices of a stack can be
+// taken, which have scales of their own.
 func (t *Tensor) Slice(lo, hi int) *Tensor {
 	n := t.Type.Bytes(count(t.Shape[1:]))
 	shape := slices.Clone(t.Shape)
 	shape[0] = hi - lo
-	return &Tensor{Type: t.Type, Shape: shape, Mem: t.Mem[lo*n : hi*n : hi*n]}
+	s := &Tensor{Type: t.Type, Shape: shape, Mem: t.Mem[lo*n : hi*n : hi*n], Block: t.Block}
+	if t.Quantised() {
+		if len(t.Shape) != 3 {
+			panic(fmt.Sprintf("tensor: rows %d up to %d of quantised %v, want a stack of matrices", lo, hi, t))
+		}
+		s.Scale = t.Scale.Slice(lo, hi)
+	}
+	return s
 }
 
 // Clone returns a copy on the Go heap, without the Layout.
 func (t *Tensor) Clone() *Tensor {
 	c := New(t.Type, t.Shape...)
 	copy(c.Mem, t.Mem)
+	if t.Quantised() {
+		c.Scale, c.Block = t.Scale.Clone(), t.Block
+	}
 	return c
 }
 
