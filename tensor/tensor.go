@@ -14,13 +14,21 @@ type Tensor struct {
 	Mem   []byte // little endian, 64-byte aligned when made here
 
 	// Scale makes a tensor quantised: its elements are codes (E4M3, E2M1), and each tile of Block rows and columns of the last two axes
-	// shares one factor: [..., ⌈R/Block[0]⌉, ⌈C/Block[1]⌉], E8M0 or F32. Else it is nil.
+	// shares one factor: [..., Fused*⌈R/Fused/Block[0]⌉, ⌈C/Block[1]⌉], E8M0 or F32. Else it is nil.
 	Scale *Tensor
 	Block [2]int
+	Fused int // matrices of a stack that lie one below the other in each entry and have blocks of their own: 2 for gate and up
 
 	// Layout is what a backend derived from the values, such as packed panels. Only
 	// kernels.Backend.Prepare writes it, and it must be called again whenever the values change.
-	Layout any
+	Layout Layout
+}
+
+// A Layout is a backend's own copy of a weight.
+type Layout interface {
+	// Memory returns all bytes that products read, in an order that depends on the weight's shape and format alone. They are the
+	// layout's own: to be hashed, not written.
+	Memory() [][]byte
 }
 
 // New returns a tensor of zeros on the Go heap.
@@ -29,15 +37,19 @@ func New(t dtype.Type, shape ...int) *Tensor {
 }
 
 // NewQuantised returns a quantised tensor of zero codes and scales: [R, C], or a stack [E, R, C].
-func NewQuantised(t, scale dtype.Type, block [2]int, shape ...int) *Tensor {
+func NewQuantised(t, scale dtype.Type, block [2]int, fused int, shape ...int) *Tensor {
 	q := New(t, shape...)
 	grid, n := slices.Clone(shape), len(shape)
-	for i := range 2 {
-		grid[n-2+i] = (shape[n-2+i] + block[i] - 1) / block[i]
+	if grid[n-2]%fused != 0 {
+		panic(fmt.Sprintf("tensor: %v are %d fused matrices", q, fused))
 	}
-	q.Scale, q.Block = New(scale, grid...), block
+	grid[n-2] = fused * blocks(shape[n-2]/fused, block[0])
+	grid[n-1] = blocks(shape[n-1], block[1])
+	q.Scale, q.Block, q.Fused = New(scale, grid...), block, fused
 	return q
 }
+
+func blocks(n, size int) int { return (n + size - 1) / size }
 
 // Of returns a float32 tensor over a copy of values.
 func Of(values []float32, shape ...int) *Tensor {
@@ -82,7 +94,7 @@ func (t *Tensor) Slice(lo, hi int) *Tensor {
 	n := t.Type.Bytes(count(t.Shape[1:]))
 	shape := slices.Clone(t.Shape)
 	shape[0] = hi - lo
-	s := &Tensor{Type: t.Type, Shape: shape, Mem: t.Mem[lo*n : hi*n : hi*n], Block: t.Block}
+	s := &Tensor{Type: t.Type, Shape: shape, Mem: t.Mem[lo*n : hi*n : hi*n], Block: t.Block, Fused: t.Fused}
 	if t.Quantised() {
 		if len(t.Shape) != 3 {
 			panic(fmt.Sprintf("tensor: rows %d up to %d of quantised %v, want a stack of matrices", lo, hi, t))
@@ -97,7 +109,7 @@ func (t *Tensor) Clone() *Tensor {
 	c := New(t.Type, t.Shape...)
 	copy(c.Mem, t.Mem)
 	if t.Quantised() {
-		c.Scale, c.Block = t.Scale.Clone(), t.Block
+		c.Scale, c.Block, c.Fused = t.Scale.Clone(), t.Block, t.Fused
 	}
 	return c
 }

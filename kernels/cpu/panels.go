@@ -16,6 +16,9 @@ type panels struct {
 	mem     *tensor.Tensor // of the weight's type
 }
 
+// Memory returns the panels, as products read them.
+func (p *panels) Memory() [][]byte { return [][]byte{p.mem.Mem} }
+
 // of returns the panels of w's prepared layout.
 func of(kernel string, w *tensor.Tensor) *panels {
 	p, ok := w.Layout.(*panels)

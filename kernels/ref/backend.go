@@ -27,13 +27,28 @@ func (*Backend[F]) Name() string {
 }
 
 // panels are a weight's values in F, each [N, K] of it turned to [K, N], so that a product walks along n.
-type panels[F Float] struct{ kn []F }
+type panels[F Float] struct {
+	kn  []F
+	mem *tensor.Tensor // whose elements kn are
+}
+
+func newPanels[F Float](n int) *panels[F] {
+	t := dtype.F32
+	if wide[F]() {
+		t = dtype.F64
+	}
+	mem := tensor.New(t, n)
+	return &panels[F]{data[F](mem), mem}
+}
+
+// Memory returns the values, turned.
+func (p *panels[F]) Memory() [][]byte { return [][]byte{p.mem.Mem} }
 
 // Prepare stores w's values in F, turned, in w.Layout. The last two axes of w are [N, K].
 func (*Backend[F]) Prepare(w *tensor.Tensor) {
 	p, ok := w.Layout.(*panels[F])
 	if !ok || len(p.kn) != w.Len() {
-		p = &panels[F]{make([]F, w.Len())}
+		p = newPanels[F](w.Len())
 	}
 	values := widen[F](w)
 	n, k := w.Shape[len(w.Shape)-2], w.Dim()
