@@ -15,52 +15,73 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// A gen builds the functions of the file one after the other.
+// A gen builds the functions of a family one after the other.
 type gen struct {
 	*build.Context
 	labels int
 	consts map[string]operand.Mem
 }
 
+// A family is functions that share files.
+type family struct {
+	name  string
+	build func(*gen)
+}
+
+var families = []family{
+	{"attend", (*gen).attend},
+	{"gemm", (*gen).gemm},
+	{"head", (*gen).head},
+	{"hyper", (*gen).hyper},
+	{"index", (*gen).topMask},
+	{"maps", (*gen).maps},
+	{"norm", (*gen).norm},
+	{"pause", (*gen).pause},
+	{"pool", (*gen).pool},
+	{"rope", (*gen).rope},
+	{"rows", (*gen).rows},
+	{"streams", (*gen).streams},
+	{"swiglu", (*gen).swiglu},
+}
+
 // generate returns the text of each file.
 func generate() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	for _, f := range families {
+		if err := f.generate(files); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return files, nil
+}
+
+// generate adds a family's files.
+func (fam family) generate(files map[string][]byte) error {
 	g := &gen{Context: build.NewContext(), consts: map[string]operand.Mem{}}
 	g.ConstraintExpr("amd64")
-	g.pause()
-	g.gemm()
-	g.rows()
-	g.maps()
-	g.norm()
-	g.swiglu()
-	g.attend()
-	g.streams()
-	g.hyper()
-	g.rope()
-	g.pool()
-	g.head()
-	g.topMask()
-
+	fam.build(g)
 	f, err := g.Result()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := pass.Compile.Execute(f); err != nil {
-		return nil, err
+		return err
 	}
 	cfg := printer.Config{Name: "gen", Pkg: "asm"}
 	asm, err := printer.NewGoAsm(cfg).Print(f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stubs, err := printer.NewStubs(cfg).Print(f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	other, err := format.Source(others(f))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return map[string][]byte{asmFile: asm, stubFile: stubs, otherFile: other}, refuseWide(asm)
+	files[fam.name+"_amd64.s"], files[fam.name+"_amd64.go"], files[fam.name+"_other.go"] = asm, stubs, other
+	return refuseWide(asm)
 }
 
 // others returns functions for machines without the assembly. Package cpu never calls them.

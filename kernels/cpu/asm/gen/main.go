@@ -1,4 +1,4 @@
-// Command gen writes the AVX2 kernels of package asm: one assembly file and one file of Go stubs.
+// Command gen writes the AVX2 kernels of package asm: for each family an assembly file, its Go stubs, and what stands for them elsewhere.
 //
 // It is a module of its own so that the generator's library is no dependency of the product. Run it as
 // "go generate" in package asm; its test fails when the committed files are not what it writes.
@@ -8,13 +8,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-)
-
-// The files, relative to the directory of package asm.
-const (
-	asmFile   = "kernels_amd64.s"
-	stubFile  = "kernels_amd64.go"
-	otherFile = "kernels_other.go"
 )
 
 func main() {
