@@ -12,6 +12,10 @@ type Backend interface {
 	// It is a pure function of the values, safe to run twice. A product whose weight was never prepared panics.
 	Prepare(w *tensor.Tensor)
 
+	// Split returns up to n backends, at least one, that share out what this one computes with: for passes that run at the same time, each on
+	// its own rows. They read the layouts that this one prepared and give the same bits. While they work this one should rest.
+	Split(n int) []Backend
+
 	Linear
 	Norm
 	Attention

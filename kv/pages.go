@@ -18,8 +18,6 @@ type Pages struct {
 	pools  [][numStreams]pool // of each layer
 	alloc  [numClasses]allocator
 	cache  *Cache // nil when prefixes are not shared
-	stores []paged
-	pass   pass
 }
 
 // A pool is the rows of one stream of one layer.
@@ -46,13 +44,12 @@ func (s *Sequence) Len() int { return s.n }
 
 // NewPages returns pools of the given numbers of pages, for activations of type t. With share, prefixes are shared through [Pages.Cache].
 func NewPages(k kernels.Backend, l Layout, t dtype.Type, recentPages, lastingPages int, share bool) *Pages {
-	p := &Pages{layout: l, k: k, pools: make([][numStreams]pool, len(l.Layers)), stores: make([]paged, len(l.Layers))}
+	p := &Pages{layout: l, k: k, pools: make([][numStreams]pool, len(l.Layers))}
 	sizes := [numClasses]int{recent: recentPages, lasting: lastingPages}
 	for c := range p.alloc {
 		p.alloc[c] = newAllocator(sizes[c])
 	}
 	for i, layer := range l.Layers {
-		p.stores[i] = paged{p, i}
 		for _, s := range layer {
 			rows := l.rows(s)
 			p.pools[i][s.Stream] = pool{s.class(), s.Rate, rows, tensor.New(t, sizes[s.class()]*rows, s.Width)}
@@ -180,15 +177,9 @@ func (p *Pages) Count() (recents, lastings Count) {
 	return of(&p.alloc[recent]), of(&p.alloc[lasting])
 }
 
-// Bind begins a pass: sequence number i of its tokens is seqs[i].
-func (p *Pages) Bind(seqs []*Sequence) { p.pass.begin(seqs) }
-
-// Store returns the store of a layer for the pass that Bind began.
-func (p *Pages) Store(layer int) Store { return &p.stores[layer] }
-
 // paged is the store of one layer.
 type paged struct {
-	p     *Pages
+	pass  *Pass
 	layer int
 }
 
@@ -198,17 +189,17 @@ func (s *paged) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
 		return
 	}
 	q := s.pool(st)
-	s.p.k.Dispatch(q.t, rows, s.p.pass.slots(at, q), 1)
+	s.pass.k.Dispatch(q.t, rows, s.pass.slots(at, q), 1)
 }
 
 // See returns the rows of the stream that each token of in reads.
 func (s *paged) See(in *ops.Tokens, st Stream, r Reach) ops.View {
 	q := s.pool(st)
-	return s.p.pass.view(in, q, r)
+	return s.pass.view(in, q, r)
 }
 
 func (s *paged) pool(st Stream) *pool {
-	q := &s.p.pools[s.layer][st]
+	q := &s.pass.p.pools[s.layer][st]
 	if q.t == nil {
 		panic(fmt.Sprintf("kv: layer %d keeps no stream %v", s.layer, st))
 	}

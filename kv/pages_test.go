@@ -66,9 +66,10 @@ func (g *rig) pass(chunks ...chunk) {
 			in.Seq, in.Pos, in.ID = append(in.Seq, int32(i)), append(in.Pos, int32(pos)), append(in.ID, c.tokens[pos])
 		}
 	}
-	g.p.Bind(seqs)
+	pass := g.p.NewPass(g.p.k)
+	pass.Bind(seqs)
 	for layer, specs := range g.p.layout.Layers {
-		st := g.p.Store(layer)
+		st := pass.Store(layer)
 		for _, s := range specs {
 			g.put(st, layer, s, in, chunks)
 			g.see(st, layer, s, in, chunks)
@@ -240,22 +241,24 @@ func TestReadingAfterGivingBackPanics(t *testing.T) {
 	g.p.Grow(s, 32)
 	g.pass(chunk{s, toks, 32, nil})
 	g.p.Grow(s, 33)
-	g.p.Bind([]*Sequence{s})
+	pass := g.p.NewPass(g.p.k)
+	pass.Bind([]*Sequence{s})
 	defer func() {
 		if got, want := fmt.Sprint(recover()), "kv: position 0 is read after its page was given back"; got != want {
 			t.Errorf("panic is %q, want %q", got, want)
 		}
 	}()
-	g.p.Store(0).See(&ops.Tokens{Seq: []int32{0}, Pos: []int32{32}}, Window, Sliding(33))
+	pass.Store(0).See(&ops.Tokens{Seq: []int32{0}, Pos: []int32{32}}, Window, Sliding(33))
 }
 
 func TestIndexAndCompressedLieAlike(t *testing.T) {
 	g := newRig(t, NewLayout(layers(16, 4, 16), 1), 6, 6, false, 3)
 	s := &Sequence{}
 	g.p.Grow(s, 90)
-	g.p.Bind([]*Sequence{s})
+	pass := g.p.NewPass(g.p.k)
+	pass.Bind([]*Sequence{s})
 	in := &ops.Tokens{Seq: []int32{0, 0}, Pos: []int32{70, 71}}
-	st := g.p.Store(1)
+	st := pass.Store(1)
 	a, b := st.See(in, Compressed, Before(4)), st.See(in, Index, Before(4))
 	if !slices.Equal(a.Rows, b.Rows) || !slices.Equal(a.Lo, b.Lo) || a.Pool == b.Pool {
 		t.Errorf("rows of compressed and index differ: %v and %v", a.Rows, b.Rows)
@@ -269,15 +272,16 @@ func BenchmarkDecodeLists(b *testing.B) {
 		seqs[i] = &Sequence{}
 		p.Grow(seqs[i], 512)
 	}
+	pass := p.NewPass(ref.New[float32]())
 	b.ReportAllocs()
 	for b.Loop() {
 		in := &ops.Tokens{Seq: make([]int32, 64), Pos: make([]int32, 64)}
 		for i := range seqs {
 			in.Seq[i], in.Pos[i] = int32(i), 511
 		}
-		p.Bind(seqs)
+		pass.Bind(seqs)
 		for i := range p.layout.Layers {
-			st := p.Store(i)
+			st := pass.Store(i)
 			st.See(in, Window, Sliding(16))
 			if i > 0 {
 				st.See(in.Closed(4), Raw, Span(4))

@@ -3,15 +3,35 @@ package kv
 import (
 	"fmt"
 
+	"furlong/kernels"
 	"furlong/ops"
 )
 
-// A pass is what the stores of all layers share while a forward runs. Row lists depend on tokens, class, rate and reach
-// and not on the layer, so each is made once. The memory stays for the next pass.
-type pass struct {
-	seqs  []*Sequence
-	lists []rowList
+// A Pass is the stores of all layers while a forward runs. Several may run at once over the same pages if no two have a sequence
+// in common. Row lists depend on tokens, class, rate and reach and not on the layer, so each is made once. The memory stays for the
+// next forward.
+type Pass struct {
+	p      *Pages
+	k      kernels.Backend
+	seqs   []*Sequence
+	lists  []rowList
+	stores []paged
 }
+
+// NewPass returns a pass whose rows are moved by k.
+func (p *Pages) NewPass(k kernels.Backend) *Pass {
+	s := &Pass{p: p, k: k, stores: make([]paged, len(p.pools))}
+	for i := range s.stores {
+		s.stores[i] = paged{s, i}
+	}
+	return s
+}
+
+// Bind begins a forward: sequence number i of its tokens is seqs[i].
+func (p *Pass) Bind(seqs []*Sequence) { p.seqs, p.lists = seqs, p.lists[:0] }
+
+// Store returns the store of a layer for the forward that Bind began.
+func (p *Pass) Store(layer int) Store { return &p.stores[layer] }
 
 // A rowList is the rows of a view, or the slots of a Put, which is a view in which each token reads its own row.
 type rowList struct {
@@ -25,20 +45,16 @@ type rowList struct {
 // own reaches the position itself.
 var own = Reach{span, 1}
 
-func (p *pass) begin(seqs []*Sequence) {
-	p.seqs, p.lists = seqs, p.lists[:0]
-}
+func (p *Pass) slots(at *ops.Tokens, q *pool) []int32 { return p.list(at, q, own).Rows }
 
-func (p *pass) slots(at *ops.Tokens, q *pool) []int32 { return p.list(at, q, own).Rows }
-
-func (p *pass) view(in *ops.Tokens, q *pool, r Reach) ops.View {
+func (p *Pass) view(in *ops.Tokens, q *pool, r Reach) ops.View {
 	v := *p.list(in, q, r)
 	v.Pool = q.t
 	return v
 }
 
 // list returns the rows of a view, made before or now.
-func (p *pass) list(in *ops.Tokens, q *pool, r Reach) *ops.View {
+func (p *Pass) list(in *ops.Tokens, q *pool, r Reach) *ops.View {
 	for i := range p.lists {
 		if l := &p.lists[i]; l.in == in && l.class == q.class && l.rate == q.rate && l.reach == r {
 			return &l.v
@@ -53,7 +69,7 @@ func (p *pass) list(in *ops.Tokens, q *pool, r Reach) *ops.View {
 }
 
 // grow returns the next list, with the memory it had in an earlier pass.
-func (p *pass) grow() *rowList {
+func (p *Pass) grow() *rowList {
 	if n := len(p.lists); n < cap(p.lists) {
 		p.lists = p.lists[:n+1]
 	} else {

@@ -58,14 +58,14 @@ func (r *runner) decodeCase(v *vectors, rep *Report, pre string) error {
 func (r *runner) stepByStep(ids []int32) []float64 {
 	l := kv.NewLayout(r.m.Layers(), 1)
 	pages := kv.NewPages(r.k, l, r.format, l.Recent(1), l.Pages(len(ids)), false)
-	seq := &kv.Sequence{}
+	pass, seq := pages.NewPass(r.k), &kv.Sequence{}
 	var out []float64
 	for t, id := range ids {
 		pages.Grow(seq, t+1)
-		pages.Bind([]*kv.Sequence{seq})
+		pass.Bind([]*kv.Sequence{seq})
 		c := r.ctx()
 		in := &ops.Tokens{ID: []int32{id}, Seq: []int32{0}, Pos: []int32{int32(t)}}
-		x := model.Forward(c, r.m, in, pages.Store, false)
+		x := model.Forward(c, r.m, in, pass.Store, false)
 		out = append(out, widen(ops.Linear(c, r.m.Final(c, x), r.m.Head()))...)
 		r.mem.Reset()
 		pages.Advance(seq, t+1, nil)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"furlong/dtype"
 	"furlong/kernels"
 	"furlong/kv"
 	"furlong/model"
-	"furlong/ops"
 	"furlong/rl"
 	"furlong/rollout/sched"
 	"furlong/tensor"
@@ -21,11 +21,11 @@ var errStopped = errors.New("rollout: the engine has stopped")
 // Engine draws samples from one model. It implements rl.RolloutEngine. All methods but Run may be called at any time from any
 // goroutine; they wait until Run is at work.
 type Engine struct {
-	cfg    Config
-	m      model.Model
-	layers int
-	mail   chan func() // orders for the loop, carried out between two passes
-	done   chan struct{}
+	cfg  Config
+	m    model.Model
+	k    kernels.Backend
+	mail chan func() // orders for the loop, carried out between two passes
+	done chan struct{}
 
 	mu    sync.Mutex
 	shown Stats
@@ -34,17 +34,13 @@ type Engine struct {
 	staged   []*tensor.Tensor // an update's values on their way
 
 	// What follows belongs to the loop.
-	ctx     *ops.Ctx
 	pages   *kv.Pages
+	lanes   *lanes
 	sched   *sched.Scheduler
 	flight  map[int64]*request
 	version rl.Version
 	paused  bool
 	stats   Stats
-
-	pass  pass
-	layer int // that runs now: -1 before the first block, layers after the last
-	draw  *drawers
 }
 
 // New returns an engine over a model that is its own: nobody else may write the model's weights. It serves after its first Update.
@@ -58,12 +54,11 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		cfg: cfg, m: m, layers: len(layout.Layers), mail: make(chan func()), done: make(chan struct{}), updating: make(chan struct{}, 1),
-		ctx:    ops.NewCtx(k, &tensor.Arena{}, dtype.F32),
+		cfg: cfg, m: m, k: k, mail: make(chan func()), done: make(chan struct{}), updating: make(chan struct{}, 1),
 		pages:  kv.NewPages(k, layout, dtype.F32, recents, lastings, !cfg.NoSharing),
 		flight: map[int64]*request{},
-		draw:   newDrawers(),
 	}
+	e.lanes = newLanes(m, k, e.pages, runtime.GOMAXPROCS(0))
 	e.sched = sched.New(sched.Config{MaxRunning: cfg.MaxRunning, MaxPrefill: cfg.PrefillTokens}, memory{e})
 	e.stats.PageTokens = layout.Page
 	e.show()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -50,12 +51,11 @@ func (e *Engine) swap(v rl.Version) error {
 		c.Flush()
 	}
 	e.version = 0 // until all of it is there
-	e.layer = -1
-	err := e.guard(func() {
+	err := guard(func() {
 		for i, p := range e.m.Params() {
 			copy(p.Value.Mem, e.staged[i].Mem)
 		}
-		model.Prepare(e.ctx, e.m)
+		model.Prepare(e.lanes.whole.ctx, e.m)
 	})
 	if err != nil {
 		e.fail(fmt.Errorf("update to version %v broke: %w", v, err))
@@ -63,6 +63,17 @@ func (e *Engine) swap(v rl.Version) error {
 	}
 	e.version = v
 	e.stats.Updates++
+	return nil
+}
+
+// guard runs mathematics, where a mistake panics, and turns that into an error.
+func guard(f func()) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v\n%s", r, debug.Stack())
+		}
+	}()
+	f()
 	return nil
 }
 

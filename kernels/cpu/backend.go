@@ -17,6 +17,9 @@ type Backend struct {
 	pool  *pool
 	jobs  sync.Pool // *job
 	grads sync.Pool // *attentionGrad
+
+	splitting sync.Mutex
+	splits    map[int][]kernels.Backend // what Split made, by their number
 }
 
 var _ kernels.Backend = (*Backend)(nil)
@@ -27,8 +30,11 @@ type Options struct {
 	Sleepy  bool // idle helpers sleep at once: for machines that other busy processes share
 }
 
-// spin is how often a helper looks for work before it sleeps, about 100 microseconds.
-const spin = 4000
+// spin is how often a helper looks for work before it sleeps, about 100 microseconds; sleepy ones look once.
+const (
+	spin   = 4000
+	sleepy = 1
+)
 
 // New returns a Backend that uses threads cores, or GOMAXPROCS if threads is not positive. Close ends it.
 func New(threads int) *Backend { return Open(Options{Threads: threads}) }
@@ -42,7 +48,7 @@ func open(o Options, simd bool) *Backend {
 	}
 	looks := spin
 	if o.Sleepy {
-		looks = 1
+		looks = sleepy
 	}
 	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: newPool(o.Threads, looks)}
 	b.jobs.New = func() any { return new(job) }
@@ -50,8 +56,33 @@ func open(o Options, simd bool) *Backend {
 	return b
 }
 
+// Split returns up to n backends that share the threads out evenly.
+func (b *Backend) Split(n int) []kernels.Backend {
+	n = max(1, min(n, b.pool.threads))
+	if n == 1 {
+		return []kernels.Backend{b}
+	}
+	b.splitting.Lock()
+	defer b.splitting.Unlock()
+	if b.splits == nil {
+		b.splits = map[int][]kernels.Backend{}
+	}
+	for len(b.splits[n]) < n {
+		o := Options{Threads: b.pool.threads / n, Sleepy: b.pool.spin == sleepy}
+		b.splits[n] = append(b.splits[n], open(o, b.simd))
+	}
+	return b.splits[n]
+}
+
 // Close stops the helpers. No kernel may be running, and none may be called afterwards.
-func (b *Backend) Close() { b.pool.close() }
+func (b *Backend) Close() {
+	b.pool.close()
+	for _, parts := range b.splits {
+		for _, k := range parts {
+			k.(*Backend).Close()
+		}
+	}
+}
 
 // Name returns "cpu".
 func (*Backend) Name() string { return "cpu" }

@@ -26,6 +26,9 @@ func (*Backend[F]) Name() string {
 	return "ref"
 }
 
+// Split returns b alone, which has one thread to share.
+func (b *Backend[F]) Split(int) []kernels.Backend { return []kernels.Backend{b} }
+
 // panels are a weight's values in F, each [N, K] of it turned to [K, N], so that a product walks along n.
 type panels[F Float] struct {
 	kn  []F
