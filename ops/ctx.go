@@ -19,6 +19,8 @@ type Ctx struct {
 	// Recomputation is not shown a second time.
 	Watch Watch
 
+	Turn *Turn // of a taped pass among others that run at the same time; nil for a pass alone
+
 	layer int // of the block that runs; -1 outside
 	tape  *tape
 }

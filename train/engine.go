@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -19,9 +18,8 @@ type Engine struct {
 	actor model.Model
 	ref   model.Model // nil without KL
 	opt   *optim.AdamW
-	k     kernels.Backend
-	mem   tensor.Arena
-	load  expertLoad
+	lanes lanes
+	load  expertLoad // of the last step
 	files Files
 }
 
@@ -43,7 +41,7 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	if cfg.Optim.NeedsEnd() && cfg.Planned < 1 {
 		return nil, fmt.Errorf("--lr-decay-style %s: the run's length is not known: give --lr-decay-iters", cfg.Optim.Decay)
 	}
-	e := &Engine{cfg: cfg, actor: actor, ref: ref, k: k, files: files}
+	e := &Engine{cfg: cfg, actor: actor, ref: ref, lanes: newLanes(k), files: files}
 	for _, p := range actor.Params() {
 		if cfg.FreezeGate && isGate(p.Name) {
 			p.Frozen = true
@@ -55,15 +53,15 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	e.opt = optim.New(cfg.Optim, actor.Params())
 	e.prepare()
 	if ref != nil {
-		model.Prepare(e.ctx(), ref)
+		model.Prepare(e.whole().ctx(), ref)
 	}
 	return e, nil
 }
 
 // prepare derives the actor's layouts: after loading, and after every step.
-func (e *Engine) prepare() { model.Prepare(e.ctx(), e.actor) }
+func (e *Engine) prepare() { model.Prepare(e.whole().ctx(), e.actor) }
 
-func (e *Engine) ctx() *ops.Ctx { return ops.NewCtx(e.k, &e.mem, dtype.F32) }
+func (e *Engine) whole() *lane { return e.lanes.whole[0] }
 
 // Params returns the actor's weights, in order.
 func (e *Engine) Params() []*tensor.Param { return e.actor.Params() }
@@ -72,22 +70,18 @@ func (e *Engine) Params() []*tensor.Param { return e.actor.Params() }
 func (e *Engine) Steps() int { return e.opt.Steps() }
 
 // Bytes returns the memory of activations and gradients between passes.
-func (e *Engine) Bytes() int { return e.mem.Bytes() }
+func (e *Engine) Bytes() int { return e.lanes.bytes() }
 
 // forward returns the logprobs and entropies [R] of a pass's next tokens.
 func (e *Engine) forward(c *ops.Ctx, m model.Model, p pass) (lp, entropy *tensor.Tensor) {
 	stores := make([]kv.InPlace, len(m.Layers()))
 	x := model.Forward(c, m, p.in, func(i int) kv.Store { return &stores[i] }, e.cfg.Recompute)
 	t, s, d := x.Shape[0], x.Shape[1], x.Shape[2]
-	rows := ops.Gather(c, ops.Reshape(c, x, t, s*d), p.rows)
-	h := m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
-	return ops.LogProb(c, h, m.Head(), p.next, p.scale)
-}
-
-// guard turns a panic of the mathematics into an error, and frees the pass's memory.
-func (e *Engine) guard(what string, err *error) {
-	e.mem.Reset()
-	if r := recover(); r != nil {
-		*err = fmt.Errorf("train: %s: %v\n%s", what, r, debug.Stack())
-	}
+	lp = ops.InTurn(c, headUnit(m), func() *tensor.Tensor {
+		rows := ops.Gather(c, ops.Reshape(c, x, t, s*d), p.rows)
+		h := m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
+		lp, entropy = ops.LogProb(c, h, m.Head(), p.next, p.scale)
+		return lp
+	})
+	return lp, entropy
 }

@@ -16,6 +16,18 @@ func (l *expertLoad) reset() {
 	}
 }
 
+// add adds the counts of o.
+func (l *expertLoad) add(o expertLoad) {
+	for i, n := range o.layers {
+		if len(l.layers) <= i {
+			l.layers = append(l.layers, make([]uint32, len(n)))
+		}
+		for e, tokens := range n {
+			l.layers[i][e] += tokens
+		}
+	}
+}
+
 // watch listens to a pass. A layer shows its router's logits, which say how many experts there are, before its choice.
 func (l *expertLoad) watch(layer int, name string, t *tensor.Tensor, choice []int32) {
 	switch name {

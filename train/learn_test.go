@@ -97,7 +97,7 @@ func TestKLPullsBack(t *testing.T) {
 	for _, kind := range []string{"k2", "low_var_kl"} {
 		c := withLoss(func(c *loss.Config) { c.UseKL, c.KLCoef, c.KLType = true, 1, kind })
 		c.Optim.LR, c.Optim.WeightDecay = 1e-3, 0
-		k := cpuEngine(t, settings(), dtype.F32).k
+		k := cpuEngine(t, settings(), dtype.F32).whole().k
 		policy, reference := actor(dtype.F32, 1), actor(dtype.F32, 1)
 		e, err := New(c, policy, reference, k, files())
 		if err != nil {
@@ -136,7 +136,7 @@ func TestKLPullsBack(t *testing.T) {
 // Scoring fills the reference's logprobs too, and they are those that a step would have computed.
 func TestReferenceLogProbs(t *testing.T) {
 	c := withLoss(func(c *loss.Config) { c.UseKL, c.KLCoef = true, 0.1 })
-	k := cpuEngine(t, settings(), dtype.F32).k
+	k := cpuEngine(t, settings(), dtype.F32).whole().k
 	scored, stepped := batch(1, 2, 3), batch(1, 2, 3)
 	e, err := New(c, actor(dtype.F32, 1), actor(dtype.F32, 2), k, files())
 	if err != nil {

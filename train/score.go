@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"furlong/model"
+	"furlong/ops"
 	"furlong/rl"
 )
 
@@ -25,22 +26,10 @@ func (e *Engine) Score(ctx context.Context, samples []*rl.Sample) error {
 }
 
 func (e *Engine) score(ctx context.Context, m model.Model, samples []*rl.Sample, put func(s *rl.Sample, lp, ent []float32)) error {
-	for i, p := range passes(samples, e.cfg.MaxTokens) {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := e.scorePass(m, p, put); err != nil {
-			return fmt.Errorf("micro-batch %d: %w", i, err)
-		}
-	}
-	return nil
-}
-
-func (e *Engine) scorePass(m model.Model, p pass, put func(s *rl.Sample, lp, ent []float32)) (err error) {
-	defer e.guard("score", &err)
-	lp, ent := e.forward(e.ctx(), m, p)
-	p.each(func(s *rl.Sample, lo, hi int) { put(s, lp.F32()[lo:hi], ent.F32()[lo:hi]) })
-	return nil
+	return e.lanes.run(ctx, "score", m, samples, e.cfg.MaxTokens, func(l *lane, _ *ops.Turn, p pass) {
+		lp, ent := e.forward(l.ctx(), m, p)
+		p.each(func(s *rl.Sample, lo, hi int) { put(s, lp.F32()[lo:hi], ent.F32()[lo:hi]) })
+	})
 }
 
 // answered returns the samples that have a response. A prompt without tokens has nothing to condition on and is refused, as is a

@@ -35,7 +35,7 @@ func TestResume(t *testing.T) {
 		}
 
 		dir := saved(t, format, 1)
-		k := cpuEngine(t, schedule(), format).k
+		k := cpuEngine(t, schedule(), format).whole().k
 		resumed := engine(t, schedule(), actor(format, 77), k)
 		mustStep(t, resumed, batch(9, 2, 4)) // and knows something wrong
 		if err := resumed.Load(t.Context(), dir); err != nil {
@@ -192,7 +192,7 @@ func checkRefused(t *testing.T, e *Engine, good string, s spoiler) {
 func TestStateOfAnotherModel(t *testing.T) {
 	other := small
 	other.Hidden, other.Layers = 32, small.Layers[:3]
-	k := cpuEngine(t, schedule(), dtype.BF16).k
+	k := cpuEngine(t, schedule(), dtype.BF16).whole().k
 	m := dsv4.New(other, dtype.BF16)
 	m.Init(1)
 	e := engine(t, schedule(), m, k)

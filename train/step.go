@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"furlong/ops"
 	"furlong/rl"
 	"furlong/train/loss"
 )
@@ -28,7 +29,7 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 		}
 	}
 	e.advantages(samples)
-	e.load.reset()
+	e.lanes.reset()
 	sums, err := e.gradients(ctx, samples)
 	if err != nil {
 		e.opt.ZeroGrad()
@@ -38,6 +39,7 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	stats["train/excluded_samples"] = excluded
 	report(stats, sums, e.cfg.Loss)
 	diagnose(stats, samples)
+	e.load = e.lanes.load()
 	e.load.report(stats)
 	return stats, nil
 }
@@ -118,24 +120,19 @@ func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sum
 		weight[samples[i]] = w
 	}
 	sums := &loss.Sums{}
-	for i, p := range passes(samples, e.cfg.MaxTokens) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := e.micro(p, weight, sums); err != nil {
-			return nil, fmt.Errorf("micro-batch %d: %w", i, err)
-		}
-	}
-	return sums, nil
+	err := e.lanes.run(ctx, "step", e.actor, samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
+		e.micro(l, turn, p, weight, sums)
+	})
+	return sums, err
 }
 
-// micro runs one micro-batch forward and backward.
-func (e *Engine) micro(p pass, weight map[*rl.Sample]float64, sums *loss.Sums) (err error) {
-	defer e.guard("step", &err)
-	c := e.ctx().Taped()
-	c.Watch = e.load.watch
+// micro runs one micro-batch forward and backward. Sums grow in the order of the micro-batches.
+func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, weight map[*rl.Sample]float64, sums *loss.Sums) {
+	c := l.ctx().Taped()
+	c.Watch, c.Turn = l.load.watch, turn
 	lpT, entT := e.forward(c, e.actor, p)
 	lp, ent, dlp, dent := lpT.F32(), entT.F32(), c.Grad(lpT).F32(), c.Grad(entT).F32()
+	turn.Enter(lossUnit(e.actor))
 	p.each(func(s *rl.Sample, lo, hi int) {
 		t := loss.Tokens{
 			New: lp[lo:hi], Rollout: s.LogProbs, Ref: s.RefLogProbs, Entropy: ent[lo:hi],
@@ -151,8 +148,8 @@ func (e *Engine) micro(p pass, weight map[*rl.Sample]float64, sums *loss.Sums) (
 			e.cfg.Loss.Policy(t, dlp[lo:hi], dent[lo:hi], sums)
 		}
 	})
+	turn.Leave(lossUnit(e.actor))
 	c.Unwind()
-	return nil
 }
 
 // rate returns the learning rate of the next step.

@@ -315,7 +315,7 @@ func TestWhatDecays(t *testing.T) {
 // Every figure of a step has a place in the table of metrics.
 func TestFiguresAreInTheTable(t *testing.T) {
 	kl := withLoss(func(c *loss.Config) { c.UseKL, c.KLCoef = true, 0.1 })
-	e, err := New(kl, actor(dtype.F32, 1), actor(dtype.F32, 2), cpuEngine(t, settings(), dtype.F32).k, files())
+	e, err := New(kl, actor(dtype.F32, 1), actor(dtype.F32, 2), cpuEngine(t, settings(), dtype.F32).whole().k, files())
 	if err != nil {
 		t.Fatal(err)
 	}
