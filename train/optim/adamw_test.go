@@ -303,3 +303,24 @@ func ExampleAdamW_Step() {
 	// Output:
 	// norm 5, then w is [0.900 -0.900]
 }
+
+// BenchmarkStep steps the two million weights of a small model.
+func BenchmarkStep(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var ps []*tensor.Param
+	for i := range 128 {
+		ps = append(ps, param(r, fmt.Sprint("w", i), dtype.F32, true, 128, 128))
+	}
+	randomise(r, ps)
+	a := New(Default(), ps)
+	b.Run("norm", func(b *testing.B) {
+		for b.Loop() {
+			a.GradNorm()
+		}
+	})
+	b.Run("whole", func(b *testing.B) {
+		for b.Loop() {
+			a.Step(1e-6)
+		}
+	})
+}
