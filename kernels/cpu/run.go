@@ -59,7 +59,7 @@ func (r *run) takeA() {
 	switch {
 	case r.copyA == nil:
 	case r.turned():
-		r.eachTile(func(row, height, n int) {
+		r.eachTile(tallest, func(row, height, n int) {
 			for i := range n {
 				at := row + i*height
 				packTile(r.simd, r.copyA[at*r.kc:], r.first[at:], r.kc, r.ak, height)
@@ -83,35 +83,42 @@ func (r *run) tileA(row, height int) {
 	t.a, t.as, t.ak, t.at = r.first[row*r.as:], r.as, r.ak, height*r.as
 }
 
-// abreast returns how many panels a tile of the given height takes at once: low tiles take more, to have enough
-// chains.
-func (r *run) abreast(rows int) int {
-	switch {
-	case rows == 1:
-		return widest
-	case rows <= 3:
-		return 2
-	}
-	return 1
-}
-
 // sweep runs the rows of the piece over all panels of the block.
 func (r *run) sweep() {
 	for p := r.p0; p < r.p1; {
-		n := r.abreast(r.rows)
-		for n > 1 && p+n > r.p1 || n > 1 && !r.inside(p, n) {
-			n /= 2
-		}
+		vecs := r.abreast(p)
+		n := (vecs + 1) / 2
 		m := r.stacks(p, n)
 		r.takeB(p, n)
-		if r.inside(p, n) {
-			r.tiles(r.c[r.m0*r.cs+panel*p-r.b.shift:], r.cs, n, m)
-		} else {
+		if 8*vecs > r.left(p) || panel*p < r.b.shift {
 			r.partly(p)
+		} else {
+			r.tiles(r.c[r.m0*r.cs+panel*p-r.b.shift:], r.cs, vecs, m)
 		}
 		p += n * m
 	}
 }
+
+// abreast returns how many vectors a tile takes at once from panel p on: low tiles take more, to have enough chains.
+func (r *run) abreast(p int) int {
+	if p+2 <= r.p1 && r.left(p) == 3*vec && panel*p >= r.b.shift && !(r.copyA != nil && r.turned()) {
+		return 3
+	}
+	n := 1
+	switch {
+	case r.rows == 1:
+		n = widest
+	case r.rows <= 3:
+		n = 2
+	}
+	for n > 1 && (p+n > r.p1 || !r.inside(p, n)) {
+		n /= 2
+	}
+	return 2 * n
+}
+
+// left returns how many columns c has from panel p on.
+func (r *run) left(p int) int { return r.n + r.b.shift - panel*p }
 
 // inside reports whether panels p to p+n have all their columns in c.
 func (r *run) inside(p, n int) bool {
@@ -179,19 +186,19 @@ func (r *run) unpack(dst []float32, p int) {
 	}
 }
 
-// eachTile cuts the piece's rows into tiles and calls f for each run of equal ones. Heights are chosen so that none is below
-// four where that can be helped.
-func (r *run) eachTile(f func(row, height, n int)) {
-	high, rest := r.rows/tallest, r.rows%tallest
+// eachTile cuts the piece's rows into tiles no taller than tall and calls f for each run of equal ones. Heights are chosen so
+// that none is below four, or below tall/2, where that can be helped.
+func (r *run) eachTile(tall int, f func(row, height, n int)) {
+	high, rest := r.rows/tall, r.rows%tall
 	if rest > 0 && rest < 4 && high > 0 {
-		high, rest = high-1, rest+tallest
+		high, rest = high-1, rest+tall
 	}
 	row := 0
 	if high > 0 {
-		f(0, tallest, high)
-		row = high * tallest
+		f(0, tall, high)
+		row = high * tall
 	}
-	if rest > tallest {
+	if rest > tall {
 		f(row, (rest+1)/2, 1)
 		row, rest = row+(rest+1)/2, rest/2
 	}
@@ -200,11 +207,15 @@ func (r *run) eachTile(f func(row, height, n int)) {
 	}
 }
 
-// tiles multiplies the piece's rows with m times the panels at hand into dst.
-func (r *run) tiles(dst []float32, cs, panels, m int) {
-	r.eachTile(func(row, height, n int) {
+// tiles multiplies the piece's rows with m times vecs vectors at hand into dst.
+func (r *run) tiles(dst []float32, cs, vecs, m int) {
+	tall := tallest
+	if vecs == 3 {
+		tall = 4
+	}
+	r.eachTile(tall, func(row, height, n int) {
 		t := &r.t
-		t.rows, t.n, t.panels, t.m = height, n, panels, m
+		t.rows, t.n, t.vecs, t.m = height, n, vecs, m
 		t.c, t.cs = dst[row*cs:], cs
 		r.tileA(row, height)
 		t.multiply(r.simd)
@@ -218,7 +229,7 @@ func (r *run) partly(p int) {
 	for i := range r.rows {
 		copy(r.edge[i*panel+lo:i*panel+hi], r.edgeC(i, p, lo))
 	}
-	r.tiles(r.edge, panel, 1, 1)
+	r.tiles(r.edge, panel, 2, 1)
 	for i := range r.rows {
 		copy(r.edgeC(i, p, lo)[:hi-lo], r.edge[i*panel+lo:])
 	}

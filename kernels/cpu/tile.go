@@ -1,12 +1,13 @@
 package cpu
 
-// A tile is n tiles of rows x panels*16 of c, one below the other, and m such stacks side by side, each element a chain over k:
+// A tile is n tiles of rows x vecs*8 of c, one below the other, and m such stacks side by side, each element a chain over k.
+// With two vectors in a panel, the last of which may be half full if m is 1:
 //
 //	c[i*cs+16*p+j] = sum over k of a[i/rows*at+i%rows*as+k*ak] * b[k*bk+p%panels*bp+p/panels*bm+j]
 //
 // All sizes are in elements. half, if set, is b in bfloat16, columns j and j+8 of a panel in one word.
 type tile struct {
-	rows, panels, n, m, k  int
+	rows, vecs, n, m, k    int
 	c, a, b                []float32
 	half                   []uint16
 	cs, as, ak, bk, bp, bm int
@@ -17,17 +18,23 @@ type tile struct {
 	add   bool // what c held is added at the end
 }
 
-const panel = 16 // columns of a panel
+const (
+	panel = 16 // columns of a panel
+	vec   = 8  // columns of a vector
+)
+
+// panels returns how many panels a tile reads abreast.
+func (t *tile) panels() int { return (t.vecs + 1) / 2 }
 
 // check panics if t reaches beyond its slices.
 func (t *tile) check() {
-	rows, width := t.rows*t.n, panel*t.panels*t.m
+	rows, width := t.rows*t.n, vec*t.vecs*t.m
 	if t.k < 1 || rows < 1 || width < 1 {
 		panic("cpu: empty tile")
 	}
 	_ = t.c[(rows-1)*t.cs+width-1]
 	_ = t.a[(t.n-1)*t.at+(t.rows-1)*t.as+(t.k-1)*t.ak]
-	last := (t.k-1)*t.bk + (t.panels-1)*t.bp + (t.m-1)*t.bm + panel - 1
+	last := (t.k-1)*t.bk + (t.panels()-1)*t.bp + (t.m-1)*t.bm + panel - 1
 	if t.half != nil {
 		_ = t.half[last]
 	} else {

@@ -7,23 +7,23 @@ type (
 	gemmHalf func(c, a *float32, b *uint16, k, n, m, cs, as, at, ak, bk, bp, bm, ahead, mode int)
 )
 
-// The product functions by rows and panels.
+// The product functions by rows and vectors.
 var (
-	gemms = [7][5]gemm{
-		1: {1: asm.Gemm1x16, 2: asm.Gemm1x32, 4: asm.Gemm1x64},
-		2: {1: asm.Gemm2x16, 2: asm.Gemm2x32},
-		3: {1: asm.Gemm3x16, 2: asm.Gemm3x32},
-		4: {1: asm.Gemm4x16},
-		5: {1: asm.Gemm5x16},
-		6: {1: asm.Gemm6x16},
+	gemms = [7][9]gemm{
+		1: {2: asm.Gemm1x16, 3: asm.Gemm1x24, 4: asm.Gemm1x32, 8: asm.Gemm1x64},
+		2: {2: asm.Gemm2x16, 3: asm.Gemm2x24, 4: asm.Gemm2x32},
+		3: {2: asm.Gemm3x16, 3: asm.Gemm3x24, 4: asm.Gemm3x32},
+		4: {2: asm.Gemm4x16, 3: asm.Gemm4x24},
+		5: {2: asm.Gemm5x16},
+		6: {2: asm.Gemm6x16},
 	}
-	gemmHalves = [7][5]gemmHalf{
-		1: {1: asm.Gemm1x16H, 2: asm.Gemm1x32H, 4: asm.Gemm1x64H},
-		2: {1: asm.Gemm2x16H, 2: asm.Gemm2x32H},
-		3: {1: asm.Gemm3x16H, 2: asm.Gemm3x32H},
-		4: {1: asm.Gemm4x16H},
-		5: {1: asm.Gemm5x16H},
-		6: {1: asm.Gemm6x16H},
+	gemmHalves = [7][9]gemmHalf{
+		1: {2: asm.Gemm1x16H, 3: asm.Gemm1x24H, 4: asm.Gemm1x32H, 8: asm.Gemm1x64H},
+		2: {2: asm.Gemm2x16H, 3: asm.Gemm2x24H, 4: asm.Gemm2x32H},
+		3: {2: asm.Gemm3x16H, 3: asm.Gemm3x24H, 4: asm.Gemm3x32H},
+		4: {2: asm.Gemm4x16H, 3: asm.Gemm4x24H},
+		5: {2: asm.Gemm5x16H},
+		6: {2: asm.Gemm6x16H},
 	}
 )
 
@@ -44,8 +44,8 @@ func (t *tile) avx2() {
 	}
 	const f, h = 4, 2 // bytes
 	if t.half != nil {
-		gemmHalves[t.rows][t.panels](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, h*t.bk, h*t.bp, h*t.bm, h*t.ahead, mode)
+		gemmHalves[t.rows][t.vecs](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, h*t.bk, h*t.bp, h*t.bm, h*t.ahead, mode)
 		return
 	}
-	gemms[t.rows][t.panels](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, f*t.bk, f*t.bp, f*t.bm, f*t.ahead, mode)
+	gemms[t.rows][t.vecs](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, f*t.bk, f*t.bp, f*t.bm, f*t.ahead, mode)
 }

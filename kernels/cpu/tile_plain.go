@@ -8,11 +8,11 @@ import (
 // plain runs t in Go.
 func (t *tile) plain() {
 	for i := range t.rows * t.n {
-		for p := range t.panels * t.m {
-			c := (*[panel]float32)(t.c[i*t.cs+p*panel:])
+		for p := range t.panels() * t.m {
+			c := t.c[i*t.cs+p*panel:][:min(panel, vec*t.vecs*t.m-p*panel)]
 			var acc [panel]float32
 			if t.from {
-				acc = *c
+				copy(acc[:], c)
 			}
 			for k := range t.k {
 				fmaRow(&acc, t.a[i/t.rows*t.at+i%t.rows*t.as+k*t.ak], t.row(k, p))
@@ -29,7 +29,7 @@ func (t *tile) plain() {
 
 // row returns row k of panel p of b in float32.
 func (t *tile) row(k, p int) (row [panel]float32) {
-	at := k*t.bk + p%t.panels*t.bp + p/t.panels*t.bm
+	at := k*t.bk + p%t.panels()*t.bp + p/t.panels()*t.bm
 	if t.half == nil {
 		return [panel]float32(t.b[at:])
 	}

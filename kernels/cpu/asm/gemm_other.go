@@ -64,6 +64,46 @@ func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, a
 	panic(missing)
 }
 
+// Gemm4x24 is for amd64.
+func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm4x24H is for amd64.
+func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm3x24 is for amd64.
+func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm3x24H is for amd64.
+func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm2x24 is for amd64.
+func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm2x24H is for amd64.
+func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm1x24 is for amd64.
+func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
+// Gemm1x24H is for amd64.
+func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+	panic(missing)
+}
+
 // Gemm3x32 is for amd64.
 func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
 	panic(missing)

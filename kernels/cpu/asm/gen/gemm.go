@@ -7,45 +7,47 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Tiles of the product, rows by panels of 16 columns. Fewer rows take more panels, so that at least eight chains
-// run and the latency of a multiply-add is hidden.
-var tiles = []struct{ rows, panels int }{
-	{6, 1}, {5, 1}, {4, 1}, {3, 1}, {2, 1}, {1, 1},
-	{3, 2}, {2, 2}, {1, 2}, {1, 4},
+// Tiles of the product, rows by vectors of 8 columns, two to a panel. Fewer rows take more columns, so that at least eight
+// chains run and the latency of a multiply-add is hidden. Three vectors are for a last panel that is half full.
+var tiles = []struct{ rows, vecs int }{
+	{6, 2}, {5, 2}, {4, 2}, {3, 2}, {2, 2}, {1, 2},
+	{4, 3}, {3, 3}, {2, 3}, {1, 3},
+	{3, 4}, {2, 4}, {1, 4}, {1, 8},
 }
 
 const afar = 2048 // bytes ahead in panels that low tiles fetch
 
 func (g *gen) gemm() {
 	for _, t := range tiles {
-		g.tile(t.rows, t.panels, false)
-		g.tile(t.rows, t.panels, true)
+		g.tile(t.rows, t.vecs, false)
+		g.tile(t.rows, t.vecs, true)
 	}
 }
 
 // A tile is the state of one product function.
 type tile struct {
 	*gen
-	rows, panels int
-	half         bool // b is bfloat16
+	rows, vecs, panels int
+	half               bool // b is bfloat16
 
-	c, cs, a, b     reg.GPVirtual
-	as, as3, as5    reg.GPVirtual // row r of a is at as*r
-	ak, bk          reg.GPVirtual
-	bp, bp3         reg.GPVirtual // panel p of b is at bp*p
-	ahead           reg.GPVirtual // bytes from b to what it fetches, when there is one panel
-	acc             []reg.VecVirtual
-	b0, b1, x, high reg.VecVirtual
+	c, cs, a, b  reg.GPVirtual
+	as, as3, as5 reg.GPVirtual // row r of a is at as*r
+	ak, bk       reg.GPVirtual
+	bp, bp3      reg.GPVirtual // panel p of b is at bp*p
+	ahead        reg.GPVirtual // bytes from b to what it fetches, when there is one panel
+	next         reg.GPVirtual // bytes from a to the next tile's, when that is fetched along the way
+	acc, bs      []reg.VecVirtual
+	x, high      reg.VecVirtual
 }
 
-func (g *gen) tile(rows, panels int, half bool) {
-	name, of := fmt.Sprintf("Gemm%dx%d", rows, 16*panels), "float32"
+func (g *gen) tile(rows, vecs int, half bool) {
+	name, of := fmt.Sprintf("Gemm%dx%d", rows, 8*vecs), "float32"
 	if half {
 		name, of = name+"H", "uint16"
 	}
 	g.fn(name, "(c, a *float32, b *"+of+", k, n, m, cs, as, at, ak, bk, bp, bm, ahead, mode int)",
-		fmt.Sprintf("%s multiplies n tiles of %d rows by m times %d panels.", name, rows, panels))
-	t := &tile{gen: g, rows: rows, panels: panels, half: half}
+		fmt.Sprintf("%s multiplies n tiles of %d rows by m times %d columns.", name, rows, 8*vecs))
+	t := &tile{gen: g, rows: rows, vecs: vecs, panels: (vecs + 1) / 2, half: half}
 	t.load()
 
 	strip, next, again := g.label("strip"), g.label("tile"), g.label("k")
@@ -64,6 +66,7 @@ func (g *gen) tile(rows, panels int, half bool) {
 	g.SUBQ(operand.Imm(4), k)
 	g.JLT(operand.LabelRef(test))
 	g.Label(again)
+	t.fetchA(a)
 	for range 4 {
 		t.step(a, b)
 	}
@@ -102,12 +105,15 @@ func (t *tile) load() {
 	} else {
 		t.ahead = t.arg("ahead")
 	}
+	if t.along() {
+		t.next = t.arg("at")
+	}
 	if t.panels > 3 {
 		t.bp3 = t.times(t.bp, 3)
 	}
-	t.acc = t.ymms(2 * t.rows * t.panels)
-	t.b0, t.b1, t.x = t.YMM(), t.YMM(), t.YMM()
-	if t.half {
+	t.acc = t.ymms(t.rows * t.vecs)
+	t.bs, t.x = t.ymms(t.loads()), t.YMM()
+	if t.half && t.roomy() {
 		t.high = t.YMM()
 		t.VPCMPEQD(t.high, t.high, t.high)
 		t.VPSLLD(operand.Imm(16), t.high, t.high)
@@ -126,7 +132,7 @@ func (t *tile) begin(n gp) {
 func (t *tile) nextPanels() {
 	r := t.arg("bm")
 	t.ADDQ(r, t.memory("b"))
-	t.ADDQ(operand.U32(64*t.panels), t.memory("c"))
+	t.ADDQ(operand.U32(32*t.vecs), t.memory("c"))
 	t.DECQ(t.memory("m"))
 }
 
@@ -161,40 +167,82 @@ func (t *tile) panelB(b reg.Register, p, disp int) operand.Mem {
 	return idx(b, t.bp, uint8(p), disp)
 }
 
+// roomy reports whether there is a register more than the product itself needs.
+func (t *tile) roomy() bool { return len(t.acc)+t.loads()+1 < 16 }
+
+// loads returns how many vectors of b are held at once: all if there is room, so that each a is spread but once, else those of a
+// panel.
+func (t *tile) loads() int {
+	if t.rows > 1 && t.rows*t.vecs+t.vecs < 16 {
+		return t.vecs
+	}
+	return 2
+}
+
 // step does one k of every chain and moves a and b on.
 func (t *tile) step(a, b reg.Register) {
 	if t.rows == 1 {
 		t.VBROADCASTSS(t.rowA(a, 0), t.x)
 	}
-	for p := range t.panels {
-		t.panel(b, p)
+	for v := 0; v < t.vecs; v += len(t.bs) {
+		n := min(len(t.bs), t.vecs-v)
+		for i := 0; i < n; i += 2 {
+			t.panel(b, (v+i)/2, t.bs[i:min(i+2, n)])
+		}
 		for r := range t.rows {
 			if t.rows > 1 {
 				t.VBROADCASTSS(t.rowA(a, r), t.x)
 			}
-			t.VFMADD231PS(t.b0, t.x, t.acc[2*(r*t.panels+p)])
-			t.VFMADD231PS(t.b1, t.x, t.acc[2*(r*t.panels+p)+1])
+			for i, y := range t.bs[:n] {
+				t.VFMADD231PS(y, t.x, t.acc[r*t.vecs+v+i])
+			}
 		}
 	}
 	t.ADDQ(t.ak, a)
 	t.ADDQ(t.bk, b)
 }
 
-// panel loads 16 columns. In a bfloat16 panel, word j holds columns j (low) and j+8.
-func (t *tile) panel(b reg.Register, p int) {
-	if t.panels > 1 {
+// panel loads one or two vectors of a panel. In a bfloat16 panel, word j holds columns j (low) and j+8.
+func (t *tile) panel(b reg.Register, p int, to []reg.VecVirtual) {
+	switch {
+	case t.along():
+	case t.panels > 1:
 		t.PREFETCHT0(t.panelB(b, p, afar))
-	} else {
+	default:
 		t.PREFETCHT1(idx(b, t.ahead, 1, 0))
 	}
 	if !t.half {
-		t.VMOVUPS(t.panelB(b, p, 0), t.b0)
-		t.VMOVUPS(t.panelB(b, p, 32), t.b1)
+		for i, y := range to {
+			t.VMOVUPS(t.panelB(b, p, 32*i), y)
+		}
 		return
 	}
-	t.VMOVDQU(t.panelB(b, p, 0), t.b1)
-	t.VPSLLD(operand.Imm(16), t.b1, t.b0)
-	t.VPAND(t.high, t.b1, t.b1)
+	high := to[len(to)-1]
+	t.VMOVDQU(t.panelB(b, p, 0), high)
+	t.VPSLLD(operand.Imm(16), high, to[0])
+	switch {
+	case len(to) == 1:
+	case t.roomy():
+		t.VPAND(t.high, high, high)
+	default:
+		t.VPAND(t.bits(0xffff0000), high, high)
+	}
+}
+
+// along reports whether the next tile's a is fetched along the way: three vectors are for deep products of few columns, which
+// read more of a than of b.
+func (t *tile) along() bool { return t.vecs == 3 && t.rows > 3 }
+
+// fetchA asks for what the next tile reads instead of what is read now.
+func (t *tile) fetchA(a reg.Register) {
+	if !t.along() {
+		return
+	}
+	p := t.GP64()
+	t.LEAQ(idx(a, t.next, 1, 0), p)
+	for r := range t.rows {
+		t.PREFETCHT0(t.rowA(p, r))
+	}
 }
 
 // tileC returns the memory of each accumulator in c.
@@ -208,7 +256,7 @@ func (t *tile) tileC() []operand.Mem {
 	}
 	var m []operand.Mem
 	for r := range t.rows {
-		for v := range 2 * t.panels {
+		for v := range t.vecs {
 			switch r {
 			case 0:
 				m = append(m, at(t.c, 32*v))
