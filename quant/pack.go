@@ -18,7 +18,7 @@ var (
 	GroupE2M1      = Block{1, 32}
 )
 
-// A Rule returns the scale byte of a block whose largest magnitude is amax.
+// A Rule returns the E8M0 scale of a block whose largest magnitude is amax.
 type Rule func(amax float32) uint8
 
 // UpE4M3 is the smallest power of two at which nothing saturates in E4M3, but 2^-22 for a block below 1e-4.
@@ -27,82 +27,76 @@ func UpE4M3(amax float32) uint8 { return dtype.ScaleE8M0(amax, dtype.FloorE4M3, 
 // UpE2M1 is the smallest power of two at which nothing saturates in E2M1, but not below 2^-126.
 func UpE2M1(amax float32) uint8 { return dtype.ScaleE8M0(amax, dtype.FloorE2M1, dtype.MaxE2M1) }
 
+// DownE4M3 is the power of two at which amax lands between 256 and 512, so that it may saturate; 0 has the byte 0.
+func DownE4M3(amax float32) uint8 { return down(amax, 8) }
+
 // DownE2M1 is the power of two at which amax lands between 4 and 8, so that it may saturate; 0 has the byte 0.
-func DownE2M1(amax float32) uint8 {
+func DownE2M1(amax float32) uint8 { return down(amax, 2) }
+
+// down is the rule of the OCP MX specification: the exponent of amax less that of the format's largest number.
+func down(amax float32, largest int) uint8 {
 	exp := int(math.Float32bits(amax) >> 23 & 0xff)
 	if exp == dtype.NaNE8M0 {
 		return dtype.NaNE8M0
 	}
-	return uint8(max(exp-2, 0))
+	return uint8(max(exp-largest, 0))
 }
 
-// PackE4M3 returns the codes [R, C] and the scales of a float32 matrix w [R, C].
-func PackE4M3(w *tensor.Tensor, b Block, rule Rule) (codes, scales *tensor.Tensor) {
-	codes = tensor.New(dtype.E4M3, w.Shape...)
-	scales = b.grid(dtype.E8M0, w)
-	b.each(w, func(i int, t tile) {
-		scales.Mem[i] = rule(t.amax(w.F32()))
-		t.toE4M3(codes.Mem, w.F32(), dtype.FromE8M0(scales.Mem[i]))
-	})
-	return codes, scales
-}
-
-// PackE4M3F32 packs as [PackE4M3] does, with the float32 scale amax/448, amax not below 1e-4.
-func PackE4M3F32(w *tensor.Tensor, b Block) (codes, scales *tensor.Tensor) {
-	codes = tensor.New(dtype.E4M3, w.Shape...)
-	scales = b.grid(dtype.F32, w)
-	b.each(w, func(i int, t tile) {
-		s := max(t.amax(w.F32()), dtype.FloorE4M3) / dtype.MaxE4M3
-		scales.F32()[i] = s
-		t.toE4M3(codes.Mem, w.F32(), s)
-	})
-	return codes, scales
-}
-
-// PackE2M1 returns the codes [R, C], two a byte with the even column in the low four bits, and the scales of
-// a float32 matrix w [R, C]. C is even, and so are the columns of a block.
-func PackE2M1(w *tensor.Tensor, b Block, rule Rule) (codes, scales *tensor.Tensor) {
-	b.mustPair(w)
-	codes = tensor.New(dtype.E2M1, w.Shape...)
-	scales = b.grid(dtype.E8M0, w)
-	b.each(w, func(i int, t tile) {
-		scales.Mem[i] = rule(t.amax(w.F32()))
-		t.toE2M1(codes.Mem, w.F32(), dtype.FromE8M0(scales.Mem[i]))
-	})
-	return codes, scales
-}
-
-// Unpack returns the float32 matrix that codes (E4M3 or E2M1) and scales (E8M0 or F32) stand for.
-func Unpack(codes, scales *tensor.Tensor, b Block) *tensor.Tensor {
-	if want := b.grid(scales.Type, codes); want.Len() != scales.Len() {
-		panic(fmt.Sprintf("unpack: scales are %v, want %v for %v", scales, want, codes))
+// Pack sets codes and scales of q from w, which has its shape and is F32 or BF16. E8M0 scales are rounded up, as the vendor's files
+// have them; an F32 scale is amax over the format's largest number. A block with a NaN or an infinity gets the scale NaN.
+//
+// Each block depends on its own numbers alone. Nothing is allocated; processors share the work.
+func Pack(q, w *tensor.Tensor) {
+	rule := UpE4M3
+	if q.Type == dtype.E2M1 {
+		rule = UpE2M1
 	}
-	w := tensor.New(dtype.F32, codes.Shape...)
-	number := decoder(codes)
-	b.each(codes, func(i int, t tile) {
-		s := scaleAt(scales, i)
-		t.each(func(k int) { w.F32()[k] = number(k) * s })
-	})
-	return w
+	run(call{frame: frameFor(q, w), q: q, w: w, rule: rule, enc: encoding()}, packBand)
 }
 
-// decoder returns the function from an element's place to the number of its code.
-func decoder(codes *tensor.Tensor) func(k int) float32 {
-	switch codes.Type {
-	case dtype.E4M3:
-		return func(k int) float32 { return dtype.FromE4M3(codes.Mem[k]) }
-	case dtype.E2M1:
-		return func(k int) float32 { return dtype.FromE2M1(codes.Mem[k/2] >> (k % 2 * 4)) }
+// PackBy is [Pack] with another rule for the scales, which must be E8M0.
+func PackBy(rule Rule, q, w *tensor.Tensor) {
+	f := frameFor(q, w)
+	if q.Scale.Type != dtype.E8M0 {
+		panic(fmt.Sprintf("quant: scales are %v, want E8M0 for a rule", q.Scale))
 	}
-	panic(fmt.Sprintf("unpack: codes are %v, want E4M3 or E2M1", codes.Type))
+	run(call{frame: f, q: q, w: w, rule: rule, enc: encoding()}, packBand)
 }
 
-func scaleAt(scales *tensor.Tensor, i int) float32 {
-	if scales.Type == dtype.F32 {
-		return scales.F32()[i]
+func packBand(c *call, band int) int {
+	for j := range c.wide {
+		t := c.tile(band, j)
+		amax := math.Float32frombits(t.amax(c.w))
+		at := band*c.wide + j
+		s, finite := c.setScale(at, amax)
+		switch {
+		case !finite:
+			t.spoil(c.q)
+		case c.q.Scale.Type == dtype.F32, c.q.Scale.Mem[at] < lowestShift:
+			t.packByDivision(c.q, c.w, s)
+		default:
+			t.packByShift(c.q, c.w, uint32(c.q.Scale.Mem[at])<<7-127<<7, c.enc)
+		}
 	}
-	if scales.Type != dtype.E8M0 {
-		panic(fmt.Sprintf("unpack: scales are %v, want E8M0 or F32", scales.Type))
-	}
-	return dtype.FromE8M0(scales.Mem[i])
+	return 0
 }
+
+// setScale stores the scale of a block and returns it; finite is false if it is NaN.
+func (c *call) setScale(at int, amax float32) (s float32, finite bool) {
+	if c.q.Scale.Type == dtype.E8M0 {
+		c.q.Scale.Mem[at] = c.rule(amax)
+		return dtype.FromE8M0(c.q.Scale.Mem[at]), c.q.Scale.Mem[at] != dtype.NaNE8M0
+	}
+	s = max(amax, dtype.FloorE4M3) / dtype.MaxE4M3
+	if c.q.Type == dtype.E2M1 {
+		s = max(amax, dtype.FloorE2M1) / dtype.MaxE2M1
+	}
+	if finite = !(math.Float32bits(amax) >= infBits); !finite {
+		s = float32(math.NaN())
+	}
+	c.q.Scale.F32()[at] = s
+	return s, finite
+}
+
+// infBits are those of infinity: a magnitude from here on is no number.
+const infBits = 0xff << 23

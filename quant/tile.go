@@ -1,73 +1,94 @@
 package quant
 
 import (
-	"fmt"
-
 	"furlong/dtype"
 	"furlong/tensor"
 )
 
-// A tile is one block's part of a matrix with stride columns.
-type tile struct {
-	top, bottom, left, right int
-	stride                   int
+// A tile is one block's part of a tensor: rows counted over all parts, in lines of stride columns.
+type tile struct{ top, bottom, left, right, stride int }
+
+func (f frame) tile(band, j int) tile {
+	top, bottom := f.band(band)
+	left := j * f.block.Cols
+	return tile{top, bottom, left, min(left+f.block.Cols, f.cols), f.cols}
 }
 
-// grid returns zero scales for a matrix.
-func (b Block) grid(t dtype.Type, w *tensor.Tensor) *tensor.Tensor {
-	if len(w.Shape) != 2 {
-		panic(fmt.Sprintf("quant: matrix is %v, want two axes", w))
-	}
-	return tensor.New(t, ceil(w.Shape[0], b.Rows), ceil(w.Shape[1], b.Cols))
-}
+// row returns where the tile's part of row r begins and ends.
+func (t tile) row(r int) (lo, hi int) { return r*t.stride + t.left, r*t.stride + t.right }
 
-func ceil(n, by int) int { return (n + by - 1) / by }
-
-// mustPair checks that no two columns that share a byte fall into different rows or blocks.
-func (b Block) mustPair(w *tensor.Tensor) {
-	if w.Dim()%2 != 0 || b.Cols%2 != 0 {
-		panic(fmt.Sprintf("quant: FP4 matrix is %v in blocks of %d columns, want even numbers of columns", w, b.Cols))
-	}
-}
-
-// each calls f for every block in row-major order.
-func (b Block) each(w *tensor.Tensor, f func(i int, t tile)) {
-	rows, cols := w.Shape[0], w.Shape[1]
-	i := 0
-	for top := 0; top < rows; top += b.Rows {
-		for left := 0; left < cols; left += b.Cols {
-			f(i, tile{top, min(top+b.Rows, rows), left, min(left+b.Cols, cols), cols})
-			i++
+// amax returns the bits of the largest magnitude. They are infBits or more if there is an infinity or a NaN.
+func (t tile) amax(w *tensor.Tensor) (m uint32) {
+	if w.Type == dtype.F32 {
+		x := w.F32()
+		for r := t.top; r < t.bottom; r++ {
+			lo, hi := t.row(r)
+			m = max(m, amaxF32(x[lo:hi]))
 		}
+		return m
 	}
-}
-
-// each calls f with the place of every element.
-func (t tile) each(f func(k int)) {
 	for r := t.top; r < t.bottom; r++ {
-		for c := t.left; c < t.right; c++ {
-			f(r*t.stride + c)
-		}
-	}
-}
-
-// amax returns the largest magnitude, or NaN if there is one.
-func (t tile) amax(w []float32) float32 {
-	var m float32
-	for r := t.top; r < t.bottom; r++ {
-		for _, v := range w[r*t.stride+t.left : r*t.stride+t.right] {
-			m = max(m, v, -v)
-		}
+		lo, hi := t.row(r)
+		m = max(m, amaxBF16(w.Mem[2*lo:2*hi]))
 	}
 	return m
 }
 
-// toE4M3 sets the codes of the tile's numbers over its scale.
-func (t tile) toE4M3(codes []byte, w []float32, scale float32) {
-	t.each(func(k int) { codes[k] = dtype.ToE4M3Sat(w[k] / scale) })
+// spoil makes all of the tile's codes those of what NaN becomes.
+func (t tile) spoil(q *tensor.Tensor) {
+	code := dtype.ToE4M3Sat(dtype.FromE8M0(dtype.NaNE8M0))
+	if q.Type == dtype.E2M1 {
+		code = dtype.ToE2M1(dtype.FromE8M0(dtype.NaNE8M0)) * 0x11
+	}
+	for r := t.top; r < t.bottom; r++ {
+		lo, hi := t.row(r)
+		codes := q.Mem[q.Type.Bytes(lo):q.Type.Bytes(hi)]
+		for i := range codes {
+			codes[i] = code
+		}
+	}
 }
 
-// toE2M1 sets the codes, which are zero before.
-func (t tile) toE2M1(codes []byte, w []float32, scale float32) {
-	t.each(func(k int) { codes[k/2] |= dtype.ToE2M1(w[k]/scale) << (k % 2 * 4) })
+// packByShift sets the codes where the scale is a power of two: dividing by it takes shift from the bits of a BF16 number.
+func (t tile) packByShift(q, w *tensor.Tensor, shift uint32, table *encoders) {
+	for r := t.top; r < t.bottom; r++ {
+		lo, hi := t.row(r)
+		codes := q.Mem[q.Type.Bytes(lo):q.Type.Bytes(hi)]
+		switch {
+		case q.Type == dtype.E4M3 && w.Type == dtype.F32:
+			encode8F32(codes, w.F32()[lo:hi], shift, &table.e4m3)
+		case q.Type == dtype.E4M3:
+			encode8BF16(codes, w.BF16()[lo:hi], shift, &table.e4m3)
+		case w.Type == dtype.F32:
+			encode4F32(codes, w.F32()[lo:hi], shift, &table.e2m1)
+		default:
+			encode4BF16(codes, w.BF16()[lo:hi], shift, &table.e2m1)
+		}
+	}
+}
+
+// packByDivision sets the codes for any scale.
+func (t tile) packByDivision(q, w *tensor.Tensor, s float32) {
+	for r := t.top; r < t.bottom; r++ {
+		lo, hi := t.row(r)
+		for k := lo; k < hi; k++ {
+			x := numberAt(w, k) / s
+			switch {
+			case q.Type == dtype.E4M3:
+				q.Mem[k] = dtype.ToE4M3Sat(x)
+			case k%2 == 0:
+				q.Mem[k/2] = dtype.ToE2M1(x)
+			default:
+				q.Mem[k/2] |= dtype.ToE2M1(x) << 4
+			}
+		}
+	}
+}
+
+// numberAt returns an element of F32 or BF16 values.
+func numberAt(w *tensor.Tensor, k int) float32 {
+	if w.Type == dtype.F32 {
+		return w.F32()[k]
+	}
+	return dtype.FromBF16(w.BF16()[k])
 }

@@ -78,8 +78,8 @@ func each(x []float32, f func(float32) uint8) []byte {
 
 func (v *vectors) edges() {
 	if x := v.get("edge.x", dtype.F32); x != nil {
-		v.packed("edge.fp8", "bytes", x, ActivationE4M3, PackE4M3, UpE4M3)
-		v.packed("edge.fp4", "packed", x, GroupE2M1, PackE2M1, UpE2M1)
+		v.packed("edge.fp8", "bytes", x, activations)
+		v.packed("edge.fp4", "packed", x, FP4)
 	}
 }
 
@@ -88,27 +88,36 @@ func (v *vectors) matrices() {
 	if v.err != nil {
 		return
 	}
-	v.packed("fp8.w", "bytes", w, WeightE4M3, PackE4M3, UpE4M3)
-	v.packed("fp8.x", "bytes", x, ActivationE4M3, PackE4M3, UpE4M3)
-	v.packed("fp4.w", "packed", w, GroupE2M1, PackE2M1, UpE2M1)
+	v.packed("fp8.w", "bytes", w, FP8)
+	v.packed("fp8.x", "bytes", x, activations)
+	v.packed("fp4.w", "packed", w, FP4)
 }
 
 // packed packs x and compares codes, scales and what they unpack to; the family's names begin with prefix.
-func (v *vectors) packed(prefix, codesName string, x *tensor.Tensor, b Block, pack packer, rule Rule) {
-	codes, scales := pack(x, b, rule)
-	v.bytes(prefix+"_"+codesName, codes.Mem)
-	v.bytes(prefix+"_scale", scales.Mem)
-	v.numbers(prefix+"_deq", Unpack(codes, scales, b).F32())
+func (v *vectors) packed(prefix, codesName string, x *tensor.Tensor, f Format) {
+	q := packed(x, f)
+	v.bytes(prefix+"_"+codesName, q.Mem)
+	v.bytes(prefix+"_scale", q.Scale.Mem)
+	v.numbers(prefix+"_deq", unpacked(q).F32())
 }
 
-// A packer is PackE4M3 or PackE2M1.
-type packer func(*tensor.Tensor, Block, Rule) (codes, scales *tensor.Tensor)
+// activations is how activations are rounded.
+var activations = Format{dtype.E4M3, dtype.E8M0, ActivationE4M3}
+
+func packed(x *tensor.Tensor, f Format) *tensor.Tensor {
+	q := f.New(1, x.Shape...)
+	Pack(q, x)
+	return q
+}
+
+func unpacked(q *tensor.Tensor) *tensor.Tensor {
+	x := tensor.New(dtype.F32, q.Shape...)
+	Unpack(x, q)
+	return x
+}
 
 // rounded returns what is left of x after packing.
-func rounded(x *tensor.Tensor, b Block, pack packer, rule Rule) *tensor.Tensor {
-	codes, scales := pack(x, b, rule)
-	return Unpack(codes, scales, b)
-}
+func rounded(x *tensor.Tensor, f Format) *tensor.Tensor { return unpacked(packed(x, f)) }
 
 // otherRules are the conventions that are easily taken for ours.
 func (v *vectors) otherRules() {
@@ -116,18 +125,18 @@ func (v *vectors) otherRules() {
 	if v.err != nil {
 		return
 	}
-	codes, scales := PackE4M3F32(w, WeightE4M3)
-	v.bytes("fp8f32.w_bytes", codes.Mem)
-	v.numbers("fp8f32.w_scale", scales.F32())
+	q := packed(w, Format{dtype.E4M3, dtype.F32, WeightE4M3})
+	v.bytes("fp8f32.w_bytes", q.Mem)
+	v.numbers("fp8f32.w_scale", q.Scale.F32())
 
-	codes, scales = PackE2M1(w, GroupE2M1, DownE2M1)
-	v.bytes("mx_floor.w_packed", codes.Mem)
-	v.bytes("mx_floor.w_scale", scales.Mem)
+	q = FP4.New(1, w.Shape...)
+	PackBy(DownE2M1, q, w)
+	v.bytes("mx_floor.w_packed", q.Mem)
+	v.bytes("mx_floor.w_scale", q.Scale.Mem)
 
-	codes, scales = PackE2M1(w, GroupE2M1, UpE2M1)
-	codes, scales = PackE4M3(Unpack(codes, scales, GroupE2M1), WeightE4M3, UpE4M3)
-	v.bytes("fp4_to_fp8.w_bytes", codes.Mem)
-	v.bytes("fp4_to_fp8.w_scale", scales.Mem)
+	q = packed(rounded(w, FP4), FP8)
+	v.bytes("fp4_to_fp8.w_bytes", q.Mem)
+	v.bytes("fp4_to_fp8.w_scale", q.Scale.Mem)
 }
 
 func (v *vectors) products() {
@@ -135,9 +144,9 @@ func (v *vectors) products() {
 	if v.err != nil {
 		return
 	}
-	x8 := rounded(x, ActivationE4M3, PackE4M3, UpE4M3)
-	w8 := rounded(w, WeightE4M3, PackE4M3, UpE4M3)
-	w4 := rounded(w, GroupE2M1, PackE2M1, UpE2M1)
+	x8 := rounded(x, activations)
+	w8 := rounded(w, FP8)
+	w4 := rounded(w, FP4)
 	v.doubles("y.exact", product(x, w))
 	v.doubles("y.fp8_x_fp8_w", product(x8, w8))
 	v.doubles("y.fp32_x_fp8_w", product(x, w8))

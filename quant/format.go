@@ -1,0 +1,41 @@
+package quant
+
+import (
+	"fmt"
+
+	"furlong/dtype"
+	"furlong/tensor"
+)
+
+// A Format is how a quantised weight is stored. The zero Format is none: the weight is numbers.
+type Format struct {
+	Code, Scale dtype.Type // E4M3 or E2M1; E8M0 or F32
+	Block       Block
+}
+
+// The formats of DeepSeek-V4.
+var (
+	FP8 = Format{dtype.E4M3, dtype.E8M0, WeightE4M3}
+	FP4 = Format{dtype.E2M1, dtype.E8M0, GroupE2M1}
+)
+
+// New returns a tensor of zeros in the format: a matrix, or a stack of matrices, each of fused ones that lie one below the other.
+func (f Format) New(fused int, shape ...int) *tensor.Tensor {
+	return tensor.NewQuantised(f.Code, f.Scale, [2]int{f.Block.Rows, f.Block.Cols}, fused, shape...)
+}
+
+// FormatOf returns the format of a tensor, the zero Format if it is not quantised.
+func FormatOf(t *tensor.Tensor) Format {
+	if !t.Quantised() {
+		return Format{}
+	}
+	return Format{t.Type, t.Scale.Type, Block{t.Block[0], t.Block[1]}}
+}
+
+// String says it as messages do: F8_E4M3 in blocks of 128x128 with F8_E8M0 scales.
+func (f Format) String() string {
+	if f == (Format{}) {
+		return "not quantised"
+	}
+	return fmt.Sprintf("%v in blocks of %dx%d with %v scales", f.Code, f.Block.Rows, f.Block.Cols, f.Scale)
+}

@@ -1,0 +1,85 @@
+package quant
+
+import (
+	"furlong/dtype"
+	"furlong/tensor"
+)
+
+// Unpack sets w, F32 or BF16, to the numbers that q means: code times scale in float32. With E8M0 scales a product is exact in float32
+// and in BF16, unless it falls below the smallest normal number; with F32 scales it is rounded to float32, and for BF16 again.
+//
+// Nothing is allocated once a scale has been met; processors share the work.
+func Unpack(w, q *tensor.Tensor) {
+	run(call{frame: frameFor(q, w), q: q, w: w}, unpackBand)
+}
+
+func unpackBand(c *call, band int) int {
+	for j := range c.wide {
+		t, at := c.tile(band, j), band*c.wide+j
+		switch {
+		case c.q.Scale.Type == dtype.F32:
+			t.multiply(c.w, c.q, c.q.Scale.F32()[at])
+		case c.w.Type == dtype.F32:
+			t.lookupF32(c.w, c.q, c.q.Scale.Mem[at])
+		default:
+			t.lookupBF16(c.w, c.q, c.q.Scale.Mem[at])
+		}
+	}
+	return 0
+}
+
+// multiply unpacks with any scale.
+func (t tile) multiply(w, q *tensor.Tensor, s float32) {
+	for r := t.top; r < t.bottom; r++ {
+		lo, hi := t.row(r)
+		for k := lo; k < hi; k++ {
+			if x := codeAt(q, k) * s; w.Type == dtype.F32 {
+				w.F32()[k] = x
+			} else {
+				w.BF16()[k] = dtype.ToBF16(x)
+			}
+		}
+	}
+}
+
+// codeAt returns the number of a code alone.
+func codeAt(q *tensor.Tensor, k int) float32 {
+	if q.Type == dtype.E4M3 {
+		return dtype.FromE4M3(q.Mem[k])
+	}
+	return dtype.FromE2M1(q.Mem[k/2] >> (k % 2 * 4))
+}
+
+// lookupF32 unpacks to float32 under a scale that is a power of two.
+func (t tile) lookupF32(w, q *tensor.Tensor, s uint8) {
+	if q.Type == dtype.E2M1 {
+		table := twoF32.at(s)
+		for r := t.top; r < t.bottom; r++ {
+			lo, hi := t.row(r)
+			decodeTwo(w.Mem[4*lo:4*hi], q.Mem[lo/2:hi/2], table)
+		}
+		return
+	}
+	table, x := oneF32.at(s), w.F32()
+	for r := t.top; r < t.bottom; r++ {
+		lo, hi := t.row(r)
+		decodeOne(x[lo:hi], q.Mem[lo:hi], table)
+	}
+}
+
+// lookupBF16 unpacks to BF16 under a scale that is a power of two.
+func (t tile) lookupBF16(w, q *tensor.Tensor, s uint8) {
+	if q.Type == dtype.E2M1 {
+		table := twoBF16.at(s)
+		for r := t.top; r < t.bottom; r++ {
+			lo, hi := t.row(r)
+			decodePair(w.Mem[2*lo:2*hi], q.Mem[lo/2:hi/2], table)
+		}
+		return
+	}
+	table, x := oneBF16.at(s), w.BF16()
+	for r := t.top; r < t.bottom; r++ {
+		lo, hi := t.row(r)
+		decodeOne(x[lo:hi], q.Mem[lo:hi], table)
+	}
+}
