@@ -7,7 +7,7 @@ func RoPE(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.T
 	y := c.New(x.Shape...)
 	c.K.RoPE(y, x, r.Cos, r.Sin, dim, inverse)
 	if c.tape != nil {
-		c.record("rope", func() { c.K.RoPEBackward(c.Grad(x), c.Grad(y), r.Cos, r.Sin, dim, inverse) })
+		c.record("rope", func() { c.K.RoPEBackward(c.Grad(x), c.Grad(y), r.Cos, r.Sin, dim, inverse) }, y)
 	}
 	return y
 }
@@ -23,7 +23,7 @@ func Attend(c *Ctx, q *tensor.Tensor, sink *tensor.Param, heads int, views ...Vi
 				dpool[i] = c.Grad(v.Pool)
 			}
 			c.K.AttendBackward(c.Grad(q), paramGrad(sink), dpool, c.Grad(o), o, lse, q, sink.Value, heads, views...)
-		})
+		}, o)
 	}
 	return o
 }
@@ -44,7 +44,7 @@ func Pool(c *Ctx, bias *tensor.Param, overlap bool, prev, own View) *tensor.Tens
 	if c.tape != nil {
 		c.record("pool", func() {
 			c.K.PoolBackward(c.Grad(own.Pool), paramGrad(bias), c.Grad(y), bias.Value, overlap, prev, own)
-		})
+		}, y)
 	}
 	return y
 }

@@ -28,18 +28,6 @@ type Ctx struct {
 // A Watch sees an intermediate result of a layer (-1 outside the blocks): a tensor, or a discrete choice.
 type Watch func(layer int, name string, t *tensor.Tensor, choice []int32)
 
-// A tape is the list of backward steps of one pass, and the gradients it has met.
-type tape struct {
-	steps []step
-	grads map[*tensor.Tensor]*tensor.Tensor
-	views map[*tensor.Tensor]*tensor.Tensor // a view's gradient is a view of its source's
-}
-
-type step struct {
-	name string
-	run  func()
-}
-
 // NewCtx returns a context without a tape.
 func NewCtx(k kernels.Backend, mem *tensor.Arena, t dtype.Type) *Ctx {
 	return &Ctx{K: k, Mem: mem, Type: t, layer: -1}
@@ -48,7 +36,7 @@ func NewCtx(k kernels.Backend, mem *tensor.Arena, t dtype.Type) *Ctx {
 // Taped returns a context like c whose ops are recorded for Backward.
 func (c *Ctx) Taped() *Ctx {
 	d := *c
-	d.tape = &tape{grads: map[*tensor.Tensor]*tensor.Tensor{}, views: map[*tensor.Tensor]*tensor.Tensor{}}
+	d.tape = newTape()
 	return &d
 }
 
@@ -86,26 +74,6 @@ func (c *Ctx) SeeChoice(name string, choice []int32) {
 	}
 }
 
-func (c *Ctx) record(name string, run func()) {
-	c.tape.steps = append(c.tape.steps, step{name, run})
-}
-
-// Grad returns the gradient of an activation, zero when nothing has added to it yet. c must have a tape.
-func (c *Ctx) Grad(t *tensor.Tensor) *tensor.Tensor {
-	if g, ok := c.tape.grads[t]; ok {
-		return g
-	}
-	var g *tensor.Tensor
-	if of, ok := c.tape.views[t]; ok {
-		g = c.Grad(of).View(t.Shape...)
-	} else {
-		g = c.New(t.Shape...)
-		c.K.Zero(g)
-	}
-	c.tape.grads[t] = g
-	return g
-}
-
 // paramGrad returns the gradient that a weight accumulates into, nil for a frozen one.
 func paramGrad(p *tensor.Param) *tensor.Tensor {
 	if p == nil || p.Frozen {
@@ -119,31 +87,6 @@ func value(p *tensor.Param) *tensor.Tensor {
 		return nil
 	}
 	return p.Value
-}
-
-// Backward adds dy to the gradient of y and runs the tape backwards. Afterwards Grad of each input, and each
-// trained Param's Grad, hold what the pass contributes.
-func (c *Ctx) Backward(y, dy *tensor.Tensor) {
-	g := c.Grad(y)
-	c.K.Add(g, g, dy)
-	c.Unwind()
-}
-
-// Unwind runs the tape backwards from the gradients that are already there: for a pass with several outputs.
-func (c *Ctx) Unwind() {
-	for i := len(c.tape.steps) - 1; i >= 0; i-- {
-		c.tape.steps[i].run()
-	}
-	c.tape.steps = c.tape.steps[:0]
-}
-
-// Reshape returns x with another shape, over the same memory and the same gradient.
-func Reshape(c *Ctx, x *tensor.Tensor, shape ...int) *tensor.Tensor {
-	y := x.View(shape...)
-	if c.tape != nil {
-		c.tape.views[y] = x
-	}
-	return y
 }
 
 // Recompute returns f(x) and forgets everything else f computed; the backward pass runs f again. f must be a
@@ -161,7 +104,7 @@ func Recompute(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Te
 		again.Watch = nil
 		again.tape.grads[x] = dx
 		again.Backward(f(again, x), dy)
-	})
+	}, y)
 	return y
 }
 

@@ -7,7 +7,7 @@ func Embed(c *Ctx, in *Tokens, table *tensor.Param, s int) *tensor.Tensor {
 	y := c.New(in.Len(), s, table.Value.Dim())
 	c.K.Embed(y, table.Value, in.ID)
 	if g := paramGrad(table); c.tape != nil && g != nil {
-		c.record("embed", func() { c.K.EmbedBackward(g, c.Grad(y), in.ID) })
+		c.record("embed", func() { c.K.EmbedBackward(g, c.Grad(y), in.ID) }, y)
 	}
 	return y
 }
@@ -17,7 +17,7 @@ func Gather(c *Ctx, x *tensor.Tensor, rows []int32) *tensor.Tensor {
 	y := c.New(len(rows), x.Dim())
 	c.K.Gather(y, x, rows)
 	if c.tape != nil {
-		c.record("gather", func() { c.K.GatherBackward(c.Grad(x), c.Grad(y), rows) })
+		c.record("gather", func() { c.K.GatherBackward(c.Grad(x), c.Grad(y), rows) }, y)
 	}
 	return y
 }
@@ -37,7 +37,7 @@ func LogProb(c *Ctx, h *tensor.Tensor, w *tensor.Param, next []int32, scale []fl
 		c.K.LogProb(lp.Slice(lo, hi), entropy.Slice(lo, hi), lse.Slice(lo, hi), logits, next[lo:hi], scale[lo:hi])
 	})
 	if c.tape != nil {
-		c.record("logprob", func() { logProbBackward(c, h, w, next, scale, lp, entropy, lse) })
+		c.record("logprob", func() { logProbBackward(c, h, w, next, scale, lp, entropy, lse) }, lp, entropy)
 	}
 	return lp, entropy
 }

@@ -26,7 +26,7 @@ func HyperMap(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool,
 		c.record("hyper_map", func() {
 			c.K.HyperMapBackward(c.Grad(z), c.Grad(x), paramGrad(base), paramGrad(scale),
 				c.Grad(m.Pre), c.gradOrNil(m.Post), c.gradOrNil(m.Comb), z, x, base.Value, scale.Value, p)
-		})
+		}, m.Pre, m.Post, m.Comb)
 	}
 	return m
 }
@@ -43,7 +43,7 @@ func Collapse(c *Ctx, x, pre *tensor.Tensor) *tensor.Tensor {
 	y := c.New(x.Shape[0], x.Shape[2])
 	c.K.Collapse(y, x, pre)
 	if c.tape != nil {
-		c.record("collapse", func() { c.K.CollapseBackward(c.Grad(x), c.Grad(pre), c.Grad(y), x, pre) })
+		c.record("collapse", func() { c.K.CollapseBackward(c.Grad(x), c.Grad(pre), c.Grad(y), x, pre) }, y)
 	}
 	return y
 }
@@ -55,7 +55,7 @@ func Expand(c *Ctx, x, o *tensor.Tensor, m Maps) *tensor.Tensor {
 	if c.tape != nil {
 		c.record("expand", func() {
 			c.K.ExpandBackward(c.Grad(x), c.Grad(o), c.Grad(m.Post), c.Grad(m.Comb), c.Grad(y), x, o, m.Post, m.Comb)
-		})
+		}, y)
 	}
 	return y
 }

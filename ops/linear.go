@@ -12,7 +12,7 @@ func GroupedLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, groups int) *tenso
 	y := c.New(x.Rows(), w.Value.Shape[0])
 	c.K.Linear(y, x, w.Value, groups)
 	if c.tape != nil {
-		c.record("linear", func() { c.K.LinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), x, w.Value, groups) })
+		c.record("linear", func() { c.K.LinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), x, w.Value, groups) }, y)
 	}
 	return y
 }
@@ -22,7 +22,7 @@ func ExpertLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, off []int32) *tenso
 	y := c.New(x.Rows(), w.Value.Shape[1])
 	c.K.ExpertLinear(y, x, w.Value, off)
 	if c.tape != nil {
-		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), x, w.Value, off) })
+		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), x, w.Value, off) }, y)
 	}
 	return y
 }
@@ -32,7 +32,7 @@ func Join(c *Ctx, a, b *tensor.Tensor) *tensor.Tensor {
 	y := c.New(a.Rows(), a.Dim()+b.Dim())
 	c.K.Join(y, a, b)
 	if c.tape != nil {
-		c.record("join", func() { c.K.JoinBackward(c.Grad(a), c.Grad(b), c.Grad(y)) })
+		c.record("join", func() { c.K.JoinBackward(c.Grad(a), c.Grad(b), c.Grad(y)) }, y)
 	}
 	return y
 }

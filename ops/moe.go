@@ -32,7 +32,7 @@ func RouteWeights(c *Ctx, logits *tensor.Tensor, choice []int32, k int, factor f
 	w := c.New(logits.Rows(), k)
 	c.K.RouteWeights(w, logits, choice, factor)
 	if c.tape != nil {
-		c.record("route_weights", func() { c.K.RouteWeightsBackward(c.Grad(logits), c.Grad(w), logits, choice, factor) })
+		c.record("route_weights", func() { c.K.RouteWeightsBackward(c.Grad(logits), c.Grad(w), logits, choice, factor) }, w)
 	}
 	return w
 }
@@ -42,7 +42,7 @@ func Dispatch(c *Ctx, x *tensor.Tensor, p Plan) *tensor.Tensor {
 	y := c.New(len(p.Rows), x.Dim())
 	c.K.Dispatch(y, x, p.Rows, p.K)
 	if c.tape != nil {
-		c.record("dispatch", func() { c.K.Combine(c.Grad(x), c.Grad(y), p.Rows, p.K) })
+		c.record("dispatch", func() { c.K.Combine(c.Grad(x), c.Grad(y), p.Rows, p.K) }, y)
 	}
 	return y
 }
@@ -53,7 +53,7 @@ func DispatchWeights(c *Ctx, w *tensor.Tensor, p Plan) *tensor.Tensor {
 	y := c.New(len(p.Rows), 1)
 	c.K.Dispatch(y, flat, p.Rows, 1)
 	if c.tape != nil {
-		c.record("dispatch_weights", func() { c.K.Combine(c.Grad(flat), c.Grad(y), p.Rows, 1) })
+		c.record("dispatch_weights", func() { c.K.Combine(c.Grad(flat), c.Grad(y), p.Rows, 1) }, y)
 	}
 	return y
 }
@@ -67,7 +67,7 @@ func Combine(c *Ctx, base, x *tensor.Tensor, p Plan) *tensor.Tensor {
 		c.record("combine", func() {
 			c.K.Add(c.Grad(base), c.Grad(base), c.Grad(y))
 			c.K.DispatchAdd(c.Grad(x), c.Grad(y), p.Rows, p.K)
-		})
+		}, y)
 	}
 	return y
 }
@@ -77,7 +77,7 @@ func SwiGLU(c *Ctx, gu, w *tensor.Tensor, limit float64) *tensor.Tensor {
 	y := c.New(gu.Rows(), gu.Dim()/2)
 	c.K.SwiGLU(y, gu, w, limit)
 	if c.tape != nil {
-		c.record("swiglu", func() { c.K.SwiGLUBackward(c.Grad(gu), c.gradOrNil(w), c.Grad(y), gu, w, limit) })
+		c.record("swiglu", func() { c.K.SwiGLUBackward(c.Grad(gu), c.gradOrNil(w), c.Grad(y), gu, w, limit) }, y)
 	}
 	return y
 }

@@ -2,9 +2,11 @@ package ops
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"furlong/dtype"
@@ -195,6 +197,36 @@ func TestUntapedHasNoGradient(t *testing.T) {
 	if nonzero(v.Grad) || !nonzero(w.Grad) {
 		t.Errorf("gradients: untaped %v, taped %v, want false, true", nonzero(v.Grad), nonzero(w.Grad))
 	}
+}
+
+// Gradients of results live no longer than they must, so a backward pass takes little memory beside the forward pass.
+func TestGradientsAreSpent(t *testing.T) {
+	const steps, rows, dim = 48, 4096, 64 // one result is 1 MiB
+	a := arithmetics[0]
+	c := a.ctx()
+	c.K = idle{a.k}
+	c = c.Taped()
+	r := rand.New(rand.NewPCG(3, 4))
+	x, w := a.normal(r, rows, dim), a.matrix(r, dim, dim)
+	var middle *tensor.Tensor
+	y := x
+	for i := range steps {
+		if y = Linear(c, y, w); i == steps/2 {
+			middle = Reshape(c, y, dim, rows)
+		}
+	}
+	forward := c.Mem.Bytes()
+	c.Backward(y, x)
+	if got, most := c.Mem.Bytes(), forward+16<<20; got > most {
+		t.Errorf("a pass takes %d bytes, want %d at most, %d of them forwards", got, most, forward)
+	}
+	c.Grad(x) // an input's stays
+	defer func() {
+		if p := fmt.Sprint(recover()); !strings.Contains(p, "is spent") {
+			t.Errorf("panic is %v, want that the gradient of a result is spent", p)
+		}
+	}()
+	c.Grad(middle)
 }
 
 func TestBackwardAddsToGradients(t *testing.T) {

@@ -15,8 +15,8 @@ const (
 	combSize = numStreams * numStreams
 
 	// Work of a token: about 40 cycles a Sinkhorn round, shared by eight.
-	roundCost = 80
-	mapCost   = 1500
+	sinkhornCost = 80
+	mapCost      = 1500
 )
 
 // mapMemory returns the elements of scratch memory that a map of iters rounds takes; see package asm.
@@ -38,7 +38,7 @@ func (b *Backend) HyperMap(pre, post, comb, z, x, base, scale *tensor.Tensor, p 
 	want(kernel, "pre", pre, rows, numStreams)
 	wantMaybe(kernel, "post", post, rows, numStreams)
 	wantMaybe(kernel, "comb", comb, rows, combSize)
-	b.each((rows+tokens-1)/tokens, tokens*(wide(x)*normCost/2+mapCost+p.Iters*roundCost), func(lo, hi int, s *scratch) {
+	b.each((rows+tokens-1)/tokens, tokens*(wide(x)*normCost/2+mapCost+p.Iters*sinkhornCost), func(lo, hi int, s *scratch) {
 		for lo, hi := lo*tokens, min(hi*tokens, rows); lo < hi; lo += tokens {
 			s.reset()
 			m := newMaps(z, x, base, scale, lo, min(tokens, hi-lo), p, s)

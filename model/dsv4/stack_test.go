@@ -222,7 +222,7 @@ func TestRecomputeTakesLessMemory(t *testing.T) {
 	bytesFor := func(recompute bool) int {
 		e := newEngine(ref.New[float64](), randomModel(small, dtype.F64, 4))
 		e.recompute = recompute
-		e.pass(packed(10, small.Vocab, 50, 50, 50, 50, 50, 50, 50, 50))
+		e.pass(packed(10, small.Vocab, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50, 50))
 		return e.c.Mem.Bytes()
 	}
 	if with, without := bytesFor(true), bytesFor(false); 2*with > without {
