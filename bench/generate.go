@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
-	"furlong/model/dsv4"
 	"furlong/rl"
 	"furlong/rollout"
+	"furlong/train"
 )
 
 // generate measures answers to batch prompts.
@@ -81,7 +80,7 @@ func (b *bencher) sampler(ctx context.Context, sequences, tokens int) (*sampler,
 	run, quit := context.WithCancel(ctx)
 	s := &sampler{b: b, e: e, quit: quit, done: make(chan error, 1)}
 	go func() { s.done <- e.Run(run) }()
-	if err := e.Update(ctx, held{m}); err != nil {
+	if err := e.Update(ctx, train.Weights(rl.NewVersion(0, 1), m.Params())); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
@@ -136,19 +135,4 @@ func (s *sampler) requests(prompts []*rl.Prompt, tokens int) []rl.Request {
 		reqs[i] = rl.Request{ID: s.last, Prompt: p, Sampling: draw}
 	}
 	return reqs
-}
-
-// held are the weights that a model has already.
-type held struct{ m *dsv4.Model }
-
-func (held) Version() rl.Version { return rl.NewVersion(0, 1) }
-
-func (h held) Tensors(context.Context) iter.Seq2[rl.Tensor, error] {
-	return func(yield func(rl.Tensor, error) bool) {
-		for _, p := range h.m.Params() {
-			if !yield(rl.Tensor{Name: p.Name, Type: p.Value.Type.String(), Shape: p.Value.Shape, Data: p.Value.Mem}, nil) {
-				return
-			}
-		}
-	}
 }

@@ -14,7 +14,7 @@ import (
 // go, least recently used first, when others need room. Lasting pages go from the leaves; recent pages one by one.
 type Cache struct {
 	p     *Pages
-	root  node
+	root  *node                 // of what may be found; Cut gives it a new one
 	used  [numClasses]list.List // nodes with a page of the class, the last used in front
 	open  int                   // sequences between Open and Release
 	stats CacheStats
@@ -35,7 +35,7 @@ type node struct {
 	place    [numClasses]*list.Element // in Cache.used, nil without a page
 }
 
-func newCache(p *Pages) *Cache { return &Cache{p: p} }
+func newCache(p *Pages) *Cache { return &Cache{p: p, root: &node{}} }
 
 // Stats returns the counts.
 func (c *Cache) Stats() CacheStats { return c.stats }
@@ -44,7 +44,7 @@ func (c *Cache) Stats() CacheStats { return c.stats }
 // part of it: somebody wants its logits.
 func (c *Cache) Open(s *Sequence, tokens []int32) int {
 	c.open++
-	s.tip = &c.root
+	s.tip = c.root
 	path, rest, n := c.match(tokens[:max(0, len(tokens)-1)])
 	if n = c.usable(path, n); n == 0 {
 		return 0
@@ -53,7 +53,7 @@ func (c *Cache) Open(s *Sequence, tokens []int32) int {
 	if part := n % c.p.layout.Page; part > 0 && !c.copyPart(s, rest, part) {
 		c.p.Release(s)
 		c.open++
-		s.tip = &c.root
+		s.tip = c.root
 		return 0
 	}
 	s.n = n
@@ -63,7 +63,7 @@ func (c *Cache) Open(s *Sequence, tokens []int32) int {
 
 // match returns the nodes of the longest known prefix, the node that then matches in part (nil for none), and the prefix's length.
 func (c *Cache) match(tokens []int32) (path []*node, rest *node, n int) {
-	at := &c.root
+	at := c.root
 	for {
 		next, part, common := at.nearest(tokens[n:], c.p.layout.Page)
 		if next == nil {
@@ -153,6 +153,9 @@ func (c *Cache) copyPart(s *Sequence, n *node, tokens int) bool {
 // insert makes the rows of s known under its tokens, of which the first s.Len() count. Where the cache has a whole page already, s takes
 // that one instead of its own: equal tokens under equal weights have equal rows.
 func (c *Cache) insert(s *Sequence, tokens []int32) {
+	if !c.knows(s) {
+		return
+	}
 	page := c.p.layout.Page
 	for (s.whole+1)*page <= s.n {
 		s.tip = c.join(s, tokens[s.whole*page:(s.whole+1)*page])
@@ -240,7 +243,7 @@ func (c *Cache) forget(n *node, cl class) {
 
 // touch marks a path as used just now, its root last, so that leaves are always older than what they stand on.
 func (c *Cache) touch(n *node) {
-	for ; n != &c.root; n = n.parent {
+	for ; n.parent != nil; n = n.parent {
 		for cl, e := range n.place {
 			if e != nil {
 				c.used[cl].MoveToFront(e)
@@ -254,8 +257,19 @@ func (c *Cache) leave(s *Sequence) {
 	if s.tip == nil {
 		return
 	}
-	c.touch(s.tip)
+	if c.knows(s) {
+		c.touch(s.tip)
+	}
 	c.open--
+}
+
+// knows reports whether s was opened since the last Cut.
+func (c *Cache) knows(s *Sequence) bool {
+	n := s.tip
+	for n.parent != nil {
+		n = n.parent
+	}
+	return n == c.root
 }
 
 // evict gives up the least recently used page of a class that nobody else holds. It reports false when there is none.
@@ -296,11 +310,17 @@ func (c *Cache) Flush() {
 	if c.open > 0 {
 		panic(fmt.Sprintf("kv: flush with %d sequences open", c.open))
 	}
+	c.Cut()
+}
+
+// Cut forgets everything while sequences are open. They keep their pages, but what they hold and what they add is not found by others
+// any more: it is rows of old weights, or of old and new ones.
+func (c *Cache) Cut() {
 	for cl := range numClasses {
 		for c.used[cl].Len() > 0 {
 			c.forget(c.used[cl].Front().Value.(*node), cl)
 		}
 	}
-	c.root.children = nil
+	c.root = &node{}
 	c.stats.Flushes++
 }

@@ -161,7 +161,7 @@ func TestHitNeedsRecentRows(t *testing.T) {
 		}
 	}
 	var have []int
-	for n := &g.p.Cache().root; len(n.children) > 0; n = n.children[0] {
+	for n := g.p.Cache().root; len(n.children) > 0; n = n.children[0] {
 		have = append(have, min(1, int(n.children[0].page[recent])+1))
 	}
 	if want := []int{1, 1, 0, 0, 0}; !slices.Equal(have, want) {
@@ -297,7 +297,7 @@ func (g *rig) consistent() {
 			walk(child)
 		}
 	}
-	walk(&c.root)
+	walk(c.root)
 	for cl := range numClasses {
 		a, idle := &g.p.alloc[cl], 0
 		for page, refs := range a.refs {

@@ -12,29 +12,13 @@ var (
 	ErrAborted = errors.New("request was aborted")
 )
 
-// Weights is one version of a policy. It may be read once.
-type Weights interface {
-	Version() Version
-	// Tensors yields every tensor that affects an output, buffers and tables included, under its Hugging Face name.
-	// A tensor is valid until the next one is asked for.
-	Tensors(ctx context.Context) iter.Seq2[Tensor, error]
-}
-
-// A Tensor is a weight on its way: little-endian bytes, row-major, that say what they are.
-type Tensor struct {
-	Name  string
-	Type  string // as safetensors spells it: F32, BF16, I32
-	Shape []int
-	Data  []byte
-}
-
 // A RolloutEngine draws samples. Generate may be called from several goroutines at once. For an update the loop calls Pause, Update,
 // Resume in this order; requests in flight stay and go on under the new version.
 type RolloutEngine interface {
 	// Generate yields the samples in the order in which they finish. It ends when all have, or after the first error.
 	Generate(ctx context.Context, reqs []Request) iter.Seq2[*Sample, error]
 	Pause(ctx context.Context) error
-	// Update takes up new weights with all state derived from them, or keeps the old ones and says why.
+	// Update takes up new weights with all state derived from them, once it has checked both, or keeps the old ones and says why.
 	Update(ctx context.Context, w Weights) error
 	Resume(ctx context.Context) error
 	Version() Version // 0 before the first Update

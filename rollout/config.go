@@ -9,18 +9,20 @@ import (
 
 // Config is what the rollout engine can be told. The zero value is not usable; start from Default.
 type Config struct {
-	MaxRunning    int  `flag:"sglang-max-running-requests,max-running-requests" help:"samples that are generated at a time"`
-	Context       int  `flag:"context-length,sglang-context-length" help:"prompt plus response, in tokens"`
-	PrefillTokens int  `flag:"sglang-chunked-prefill-size,chunked-prefill-size" help:"prompt tokens computed in one pass, beside the samples that go on"`
-	TotalTokens   int  `flag:"sglang-max-total-tokens,max-total-tokens" help:"tokens whose attention state fits in memory; 0 for as many as all running samples can need"`
-	RecentTokens  int  `flag:"rollout-recent-tokens" help:"tokens whose short-lived attention state fits in memory (windows, open compressor blocks); 0 for twice what all running samples can need"`
-	PageTokens    int  `flag:"sglang-page-size,page-size" help:"tokens of a page of attention state, rounded up to whole compressor blocks"`
-	NoSharing     bool `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
+	MaxRunning    int    `flag:"sglang-max-running-requests,max-running-requests" help:"samples that are generated at a time"`
+	Context       int    `flag:"context-length,sglang-context-length" help:"prompt plus response, in tokens"`
+	PrefillTokens int    `flag:"sglang-chunked-prefill-size,chunked-prefill-size" help:"prompt tokens computed in one pass, beside the samples that go on"`
+	TotalTokens   int    `flag:"sglang-max-total-tokens,max-total-tokens" help:"tokens whose attention state fits in memory; 0 for as many as all running samples can need"`
+	RecentTokens  int    `flag:"rollout-recent-tokens" help:"tokens whose short-lived attention state fits in memory (windows, open compressor blocks); 0 for twice what all running samples can need"`
+	PageTokens    int    `flag:"sglang-page-size,page-size" help:"tokens of a page of attention state, rounded up to whole compressor blocks"`
+	NoSharing     bool   `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
+	UpdateMode    string `flag:"pause-generation-mode" choices:"retract abort in_place" help:"what becomes of samples in flight when weights change: computed again, ended, or gone on with on the old attention state"`
+	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit"`
 }
 
 // Default returns the settings of the reference recipe.
 func Default() Config {
-	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16}
+	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16, UpdateMode: Retract.String()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
@@ -37,6 +39,9 @@ func (c Config) Validate() error {
 	atLeast(0, "sglang-max-total-tokens", c.TotalTokens)
 	atLeast(0, "rollout-recent-tokens", c.RecentTokens)
 	atLeast(1, "sglang-page-size", c.PageTokens)
+	if _, err := ParseMode(c.UpdateMode); err != nil {
+		errs = append(errs, fmt.Errorf("--pause-generation-mode: %w", err))
+	}
 	return errors.Join(errs...)
 }
 
@@ -53,4 +58,10 @@ func (c Config) pages(l kv.Layout) (recents, lastings int, err error) {
 		return 0, 0, fmt.Errorf("--rollout-recent-tokens is %d, want at least %d: windows reach %d tokens back", c.RecentTokens, least*l.Page, l.Reach)
 	}
 	return recents, lastings, nil
+}
+
+// mode returns what becomes of samples when weights change.
+func (c Config) mode() Mode {
+	m, _ := ParseMode(c.UpdateMode) // Validate has looked
+	return m
 }

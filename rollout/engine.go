@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -14,6 +15,7 @@ import (
 	"furlong/rl"
 	"furlong/rollout/sched"
 	"furlong/tensor"
+	"furlong/weightsync"
 )
 
 var errStopped = errors.New("rollout: the engine has stopped")
@@ -27,11 +29,14 @@ type Engine struct {
 	mail chan func() // orders for the loop, carried out between two passes
 	done chan struct{}
 
-	mu    sync.Mutex
-	shown Stats
+	mu       sync.Mutex
+	shown    Stats
+	attested rl.Attestation
+	refused  atomic.Int64 // updates
 
-	updating chan struct{}    // holds one token: who has it may write staged
-	staged   []*tensor.Tensor // an update's values on their way
+	updating chan struct{}   // holds one token: who has it may write staged and held, and read the weights outside of the loop
+	staged   []*tensor.Param // like the model's, with values and layouts of their own: an update's until it flips, the last version's after
+	held     weightsync.Held // what is served, as the sender of a delta names it
 
 	// What follows belongs to the loop.
 	pages   *kv.Pages

@@ -296,10 +296,15 @@ func TestPanicFailsWhatIsInFlightAndNothingElse(t *testing.T) {
 }
 
 func TestNaNIsAnErrorAndNoToken(t *testing.T) {
-	m := policy(dtype.F32, 1)
-	head := m.Head().Value
-	head.F32()[17*head.Dim()] = float32(math.NaN())
-	e := serve(t, settings(), m, ref.New[float32]())
+	e := serve(t, settings(), policy(dtype.F32, 1), ref.New[float32]())
+	err := e.do(context.Background(), func() { // an update that brought it would be refused
+		head := e.m.Head().Value
+		head.F32()[17*head.Dim()] = float32(math.NaN())
+		e.k.Prepare(head)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for s, err := range e.Generate(context.Background(), []rl.Request{ask(9, []int32{1, 2}, 4)}) {
 		want := `request 9 (prompt "p", sample 0): response token 0: logit of token 17 is NaN, want a finite number`
 		if s != nil || err == nil || err.Error() != want {

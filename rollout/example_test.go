@@ -3,7 +3,6 @@ package rollout_test
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"furlong/dtype"
 	"furlong/kernels/ref"
@@ -13,6 +12,7 @@ import (
 	"furlong/rl"
 	"furlong/rollout"
 	"furlong/tensor"
+	"furlong/weightsync"
 )
 
 // successor is a model that always says the next number: its head scores token (t+1) mod 8 highest after token t.
@@ -42,24 +42,14 @@ func (m *successor) Final(_ *ops.Ctx, x *tensor.Tensor) *tensor.Tensor { return 
 
 var _ model.Model = (*successor)(nil)
 
-// counting is the first version of the policy.
-type counting struct{}
-
-func (counting) Version() rl.Version { return 1 }
-
-func (counting) Tensors(context.Context) iter.Seq2[rl.Tensor, error] {
+// counting returns the first version of the policy.
+func counting() rl.Weights {
 	m := newSuccessor()
 	for t := range 8 {
 		m.embed.Value.F32()[t*8+t] = 1
 		m.head.Value.F32()[(t+1)%8*8+t] = 20
 	}
-	return func(yield func(rl.Tensor, error) bool) {
-		for _, p := range m.Params() {
-			if !yield(rl.Tensor{Name: p.Name, Type: "F32", Shape: p.Value.Shape, Data: p.Value.Mem}, nil) {
-				return
-			}
-		}
-	}
+	return weightsync.Of(1, weightsync.Flatten(m.Params()), weightsync.Everything)
 }
 
 func Example() {
@@ -73,7 +63,7 @@ func Example() {
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(ctx) }()
 
-	if err := engine.Update(ctx, counting{}); err != nil {
+	if err := engine.Update(ctx, counting()); err != nil {
 		fmt.Println(err)
 	}
 	sampling := rl.DefaultSampling()

@@ -17,7 +17,7 @@ import (
 
 // small settings: pages of 4 tokens, windows that reach 6.
 func settings() Config {
-	return Config{MaxRunning: 8, Context: 120, PrefillTokens: 64, PageTokens: 1}
+	return Config{MaxRunning: 8, Context: 120, PrefillTokens: 64, PageTokens: 1, UpdateMode: "retract", CheckUpdates: true}
 }
 
 // backends returns what must all give the same bits.
@@ -102,7 +102,7 @@ func TestRandomSettings(t *testing.T) {
 		reqs := requests(r, prompts(r, 1+r.IntN(12), 1+r.IntN(60)), 1+r.IntN(40))
 		var first map[int64]*rl.Sample
 		for range 5 {
-			cfg := Config{MaxRunning: 1 + r.IntN(20), Context: 120, PrefillTokens: 1 + r.IntN(80), PageTokens: 1 + r.IntN(20), NoSharing: r.IntN(4) == 0}
+			cfg := Config{MaxRunning: 1 + r.IntN(20), Context: 120, PrefillTokens: 1 + r.IntN(80), PageTokens: 1 + r.IntN(20), NoSharing: r.IntN(4) == 0, UpdateMode: "retract"}
 			if r.IntN(2) == 0 {
 				cfg.TotalTokens = 120 + r.IntN(100)
 			}
@@ -184,7 +184,7 @@ func TestRandomOperations(t *testing.T) {
 	for seed := range uint64(fewer(5, 1)) {
 		r := rand.New(rand.NewPCG(seed, 6))
 		reqs := requests(r, prompts(r, 10, 40), 40)
-		cfg := Config{MaxRunning: 1 + r.IntN(12), Context: 100, PrefillTokens: 1 + r.IntN(40), PageTokens: 1 + r.IntN(12), TotalTokens: 100 + r.IntN(200)}
+		cfg := Config{MaxRunning: 1 + r.IntN(12), Context: 100, PrefillTokens: 1 + r.IntN(40), PageTokens: 1 + r.IntN(12), TotalTokens: 100 + r.IntN(200), UpdateMode: "retract"}
 		e := serve(t, cfg, m, k)
 		want := e.all(reqs)
 		callers := make(chan error)

@@ -20,6 +20,7 @@ import (
 	"furlong/rl"
 	"furlong/rollout/sample"
 	"furlong/tensor"
+	"furlong/weightsync"
 )
 
 // small has every kind of layer under both routers, windows that close often, and more entries than the indexer keeps.
@@ -63,21 +64,23 @@ type snapshot struct {
 
 func (w snapshot) Version() rl.Version { return w.version }
 
-func (w snapshot) Tensors(context.Context) iter.Seq2[rl.Tensor, error] {
+// weights returns what is sent: a tensor a bucket.
+func (w snapshot) weights() rl.Weights {
+	flat := weightsync.Flatten(w.m.Params())
+	if w.edit == nil {
+		return weightsync.Of(w.version, flat, weightsync.OneTensor)
+	}
 	var ts []rl.Tensor
-	for _, p := range w.m.Params() {
-		ts = append(ts, rl.Tensor{Name: p.Name, Type: p.Value.Type.String(), Shape: p.Value.Shape, Data: p.Value.Mem})
+	for _, t := range flat {
+		ts = append(ts, rl.Tensor{Name: t.Name, Type: t.Type, Shape: t.Shape, Data: t.Mem})
 	}
-	if w.edit != nil {
-		ts = w.edit(ts)
-	}
-	return func(yield func(rl.Tensor, error) bool) {
-		for _, t := range ts {
-			if !yield(t, nil) {
-				return
-			}
-		}
-	}
+	return weightsync.Plain(w.version, w.edit(ts))
+}
+
+func (w snapshot) Manifest(ctx context.Context) ([]byte, error) { return w.weights().Manifest(ctx) }
+
+func (w snapshot) Buckets(ctx context.Context) iter.Seq2[[]rl.Chunk, error] {
+	return w.weights().Buckets(ctx)
 }
 
 // A rig is an engine at work.
@@ -90,7 +93,13 @@ type rig struct {
 // begin runs an engine without weights.
 func begin(t testing.TB, cfg Config, format dtype.Type, k kernels.Backend) *rig {
 	t.Helper()
-	e, err := New(cfg, dsv4.New(small(), format), k)
+	return beginOn(t, cfg, dsv4.New(small(), format), k)
+}
+
+// beginOn runs an engine over a model that becomes its own.
+func beginOn(t testing.TB, cfg Config, m *dsv4.Model, k kernels.Backend) *rig {
+	t.Helper()
+	e, err := New(cfg, m, k)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,9 @@ type Stats struct {
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.shown
+	s := e.shown
+	s.Refused = int(e.refused.Load())
+	return s
 }
 
 // show makes the loop's state visible.

@@ -5,65 +5,180 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
-	"strings"
 
-	"furlong/dtype"
-	"furlong/model"
 	"furlong/rl"
 	"furlong/tensor"
+	"furlong/weightsync"
 )
 
-// Update takes up new weights. They are read and checked while the engine goes on under the old ones; what is wrong with them is an error and
-// changes nothing. Then, between two passes, they take the old ones' place together with all state that was derived from those.
+// UpdateOptions say how an update is taken up.
+type UpdateOptions struct {
+	Mode       Mode // what becomes of samples in flight
+	CheckEqual bool // derive everything a second time into fresh memory, and compare
+}
+
+// Update takes up new weights as the engine's settings say. See UpdateWith.
 func (e *Engine) Update(ctx context.Context, w rl.Weights) error {
-	select {
-	case e.updating <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	return e.UpdateWith(ctx, w, UpdateOptions{Mode: e.cfg.mode(), CheckEqual: e.cfg.CheckUpdates})
+}
+
+// UpdateWith takes up new weights. While the engine goes on under the old ones they are read, compared with their manifest, and everything is derived
+// from them that products read. Then, between two passes, they take the old ones' place, a canary is computed, and the version changes. What
+// is wrong anywhere on this way is an error that names it, and the old version serves on.
+func (e *Engine) UpdateWith(ctx context.Context, w rl.Weights, o UpdateOptions) error {
+	done, err := e.hold(ctx)
+	if err != nil {
+		return err
 	}
-	defer func() { <-e.updating }()
-	if err := e.update(ctx, w); err != nil {
+	defer done()
+	if err := e.update(ctx, w, o); err != nil {
+		e.refused.Add(1)
 		return fmt.Errorf("rollout: update to version %v: %w", w.Version(), err)
 	}
 	return nil
 }
 
-func (e *Engine) update(ctx context.Context, w rl.Weights) (err error) {
-	staged := e.stage(ctx, w)
-	gone := e.do(ctx, func() {
-		if staged != nil {
-			e.stats.Refused++
-			return
-		}
-		err = e.swap(w.Version())
-	})
-	if staged != nil {
-		return staged
+// hold waits until nobody else changes or reads the weights from outside of the loop.
+func (e *Engine) hold(ctx context.Context) (done func(), err error) {
+	select {
+	case e.updating <- struct{}{}:
+		return func() { <-e.updating }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	return errors.Join(gone, err)
 }
 
-// swap puts staged values into the model. Only the loop calls it.
-func (e *Engine) swap(v rl.Version) error {
-	e.stats.Retracted += len(e.sched.Retract())
-	if c := e.pages.Cache(); c != nil {
-		c.Flush()
-	}
-	e.version = 0 // until all of it is there
-	err := guard(func() {
-		for i, p := range e.m.Params() {
-			copy(p.Value.Mem, e.staged[i].Mem)
-		}
-		model.Prepare(e.lanes.whole.ctx, e.m)
-	})
+func (e *Engine) update(ctx context.Context, w rl.Weights, o UpdateOptions) error {
+	a, err := e.stage(ctx, w)
 	if err != nil {
-		e.fail(fmt.Errorf("update to version %v broke: %w", v, err))
 		return err
 	}
+	if o.CheckEqual {
+		if err := e.cold(); err != nil {
+			return err
+		}
+		a.Cold = true
+	}
+	gone := e.do(ctx, func() { a.Canary, err = e.flip(a.Version, o.Mode) })
+	if err := errors.Join(gone, err); err != nil {
+		return err
+	}
+	e.held = weightsync.Held{Version: a.Version, State: a.State}
+	e.attest(a)
+	return nil
+}
+
+// stage reads w into the weights that wait, checks it, and derives from them. The engine serves meanwhile.
+func (e *Engine) stage(ctx context.Context, w rl.Weights) (rl.Attestation, error) {
+	if w.Version() == 0 {
+		return rl.Attestation{}, errors.New("version 0 is no version")
+	}
+	if e.staged == nil {
+		e.staged = twins(e.m.Params())
+	}
+	held := e.held
+	held.Tensors = weightsync.Flatten(e.m.Params())
+	s, err := weightsync.Take(ctx, w, weightsync.Flatten(e.staged), held)
+	if err != nil {
+		return rl.Attestation{}, err
+	}
+	if err := e.derive(e.staged); err != nil {
+		return rl.Attestation{}, err
+	}
+	m := s.Manifest()
+	effective := m.Sums().Derived(e.staged).Effective()
+	return rl.Attestation{Version: m.Version, State: m.State, Effective: effective, Tensors: len(m.Tensors), Bytes: m.Bytes()}, nil
+}
+
+// twins returns parameters like ps with values of zeros.
+func twins(ps []*tensor.Param) []*tensor.Param {
+	out := make([]*tensor.Param, len(ps))
+	for i, p := range ps {
+		twin := *p
+		twin.Value, twin.Grad = p.Value.Clone(), nil
+		out[i] = &twin
+	}
+	return out
+}
+
+// derive makes the layouts of ps anew from their values.
+func (e *Engine) derive(ps []*tensor.Param) error {
+	at := ""
+	err := guard(func() {
+		for _, p := range ps {
+			if at = p.Name; p.Product {
+				e.k.Prepare(p.Value)
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("%s: its layout: %w", at, err)
+	}
+	return nil
+}
+
+// cold derives the staged weights' layouts a second time, in memory that never held others, and compares.
+func (e *Engine) cold() error {
+	var wrong []string
+	for _, p := range e.staged {
+		if !p.Product {
+			continue
+		}
+		fresh := *p
+		fresh.Value = p.Value.Clone()
+		if err := e.derive([]*tensor.Param{&fresh}); err != nil {
+			return err
+		}
+		if !sameLayout(p.Value, fresh.Value) {
+			wrong = append(wrong, p.Name)
+		}
+	}
+	if len(wrong) > 0 {
+		return fmt.Errorf("%s: what was derived differs from a fresh derivation (%d weights do)", wrong[0], len(wrong))
+	}
+	return nil
+}
+
+func sameLayout(a, b *tensor.Tensor) bool {
+	if a.Layout == nil || b.Layout == nil {
+		return a.Layout == nil && b.Layout == nil
+	}
+	return weightsync.LayoutDigest(a.Layout) == weightsync.LayoutDigest(b.Layout)
+}
+
+// flip puts the staged weights into the model, and takes them out again if they compute nonsense. Only the loop calls it.
+func (e *Engine) flip(v rl.Version, mode Mode) ([]float32, error) {
+	e.exchange()
+	lp, err := e.canary()
+	if err != nil {
+		e.exchange()
+		return nil, err
+	}
+	e.turn(mode)
 	e.version = v
 	e.stats.Updates++
-	return nil
+	return lp, nil
+}
+
+// exchange swaps the model's weights, layouts and all, with the staged ones.
+func (e *Engine) exchange() {
+	for i, p := range e.m.Params() {
+		*p.Value, *e.staged[i].Value = *e.staged[i].Value, *p.Value
+	}
+}
+
+// attest makes visible what was attested.
+func (e *Engine) attest(a rl.Attestation) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.attested = a
+}
+
+// Attestation says what the engine serves since the last update.
+func (e *Engine) Attestation() rl.Attestation {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.attested
 }
 
 // guard runs mathematics, where a mistake panics, and turns that into an error.
@@ -77,105 +192,4 @@ func guard(f func()) (err error) {
 	return nil
 }
 
-// stage reads w into the staging copy. All of the model's tensors must come, each once, and nothing else.
-func (e *Engine) stage(ctx context.Context, w rl.Weights) error {
-	if w.Version() == 0 {
-		return fmt.Errorf("version 0 is no version")
-	}
-	params := e.m.Params()
-	if e.staged == nil {
-		for _, p := range params {
-			e.staged = append(e.staged, tensor.New(p.Value.Type, p.Value.Shape...))
-		}
-	}
-	missing := make(map[string]int, len(params))
-	for i, p := range params {
-		missing[p.Name] = i
-	}
-	for t, err := range w.Tensors(ctx) {
-		if err != nil {
-			return err
-		}
-		i, ok := missing[t.Name]
-		if !ok {
-			return e.stranger(t.Name)
-		}
-		if err := fill(e.staged[i], t); err != nil {
-			return fmt.Errorf("%s: %w", t.Name, err)
-		}
-		delete(missing, t.Name)
-	}
-	return incomplete(missing, len(params))
-}
-
-// stranger says why a name is not expected, or not any more.
-func (e *Engine) stranger(name string) error {
-	for _, p := range e.m.Params() {
-		if p.Name == name {
-			return fmt.Errorf("%s came twice", name)
-		}
-	}
-	return fmt.Errorf("%s is no tensor of this model", name)
-}
-
-func incomplete(missing map[string]int, all int) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	var names []string
-	for name := range missing {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	shown := names[:min(3, len(names))]
-	return fmt.Errorf("%d of %d tensors did not come, among them %s", len(names), all, strings.Join(shown, ", "))
-}
-
-// fill sets to to the values of t, which must have its shape, and its format or one that holds the same numbers.
-func fill(to *tensor.Tensor, t rl.Tensor) error {
-	if !slices.Equal(t.Shape, to.Shape) {
-		return fmt.Errorf("shape is %v, want %v", t.Shape, to.Shape)
-	}
-	from := &tensor.Tensor{Shape: to.Shape}
-	switch t.Type {
-	case to.Type.String():
-		from.Type = to.Type
-	case dtype.F32.String():
-		from.Type = dtype.F32
-	case dtype.BF16.String():
-		from.Type = dtype.BF16
-	default:
-		return fmt.Errorf("format is %s, want %v", t.Type, to.Type)
-	}
-	if want := from.Type.Bytes(to.Len()); len(t.Data) != want {
-		return fmt.Errorf("%d bytes of %s came, want %d", len(t.Data), t.Type, want)
-	}
-	if from.Type == to.Type {
-		copy(to.Mem, t.Data)
-		return nil
-	}
-	from = tensor.New(from.Type, to.Shape...)
-	copy(from.Mem, t.Data)
-	return convert(to, from)
-}
-
-// convert sets to to the numbers of from. Nothing is rounded: formats with other numbers are refused.
-func convert(to, from *tensor.Tensor) error {
-	switch {
-	case to.Type == dtype.F32 && from.Type == dtype.BF16:
-		out := to.F32()
-		for i, b := range from.BF16() {
-			out[i] = dtype.FromBF16(b)
-		}
-		return nil
-	case to.Type == dtype.BF16 && from.Type == dtype.F32:
-		out := to.BF16()
-		for i, v := range from.F32() {
-			if out[i] = dtype.ToBF16(v); dtype.FromBF16(out[i]) != v {
-				return fmt.Errorf("element %d is %v in F32, which BF16 does not hold; want the model's format", i, v)
-			}
-		}
-		return nil
-	}
-	return fmt.Errorf("format is %v, want %v", from.Type, to.Type)
-}
+var _ rl.Attester = (*Engine)(nil)

@@ -131,30 +131,44 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 	e := serve(t, settings(), m1, ref.New[float32]())
 	reqs := []rl.Request{ask(1, []int32{5, 4, 3, 2, 1}, 9)}
 	want := e.all(reqs)[1]
+	embed, head := m2.Params()[0].Name, m2.Head().Name
 	for _, tt := range []struct {
 		name string
 		w    rl.Weights
 		want string
 	}{
-		{
-			"one missing",
-			snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:len(ts)-1] }},
-			"1 of 145 tensors did not come, among them lm_head.weight",
-		},
+		{"one missing", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:len(ts)-1] }}, head + " is not in the manifest"},
 		{
 			"many missing",
 			snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return ts[:139] }},
-			"6 of 145 tensors did not come, among them lm_head.weight, model.hc_head.hc_base, model.hc_head.hc_fn",
+			"lm_head.weight is not in the manifest; model.hc_head.hc_base is not in the manifest; model.hc_head.hc_fn is not in the manifest; and 3 more",
 		},
-		{"one twice", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return append(ts, ts[3]) }}, m2.Params()[3].Name + " came twice"},
-		{"a stranger", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[5].Name = "model.x"; return ts }}, "model.x is no tensor of this model"},
-		{"a shape", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Shape = []int{16, 40}; return ts }}, "model.embed_tokens.weight: shape is [16 40], want [40 16]"},
-		{"too few bytes", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Data = ts[0].Data[:8]; return ts }}, "model.embed_tokens.weight: 8 bytes of F32 came, want 2560"},
-		{"a format", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Type = "F16"; return ts }}, "model.embed_tokens.weight: format is F16, want F32"},
+		{"one twice", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { return append(ts, ts[3]) }}, "manifest: " + m2.Params()[3].Name + " is listed twice"},
+		{
+			"a stranger",
+			snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[5].Name = "model.x"; return ts }},
+			m2.Params()[5].Name + " is not in the manifest; model.x is no tensor of this model",
+		},
+		{"a shape", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Shape = []int{16, 40}; return ts }}, embed + ": shape is [16 40], want [40 16]"},
+		{
+			"too few bytes",
+			snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Data = ts[0].Data[:8]; return ts }},
+			"manifest: " + embed + ": 8 bytes are said to hold F32[40 16], want 2560",
+		},
+		{"a format", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor { ts[0].Type = "I32"; return ts }}, embed + ": format is I32, want F32"},
+		{"a narrower format", snapshot{version: 2, m: policy(dtype.BF16, 2)}, "lm_head.weight: format is BF16, want F32; model.embed_tokens.weight: format is BF16, want F32; model.layers.0.mlp.experts.down_proj: format is BF16, want F32; and 68 more"},
 		{"version 0", snapshot{version: 0, m: m2}, "version 0 is no version"},
-		{"a broken sender", broken{}, "the wire was cut"},
+		{"a broken sender", broken{snapshot{version: 2, m: m2}}, "the wire was cut; 145 of 145 tensors did not come whole: model.embed_tokens.weight (0 of 2560 bytes); model.layers.0.attn_hc.fn (0 of 1024 bytes); model.layers.0.attn_hc.base (0 of 32 bytes); and 142 more"},
+		{"no manifest", mute{snapshot{version: 2, m: m2}}, "manifest: the wire was cut"},
+		{"nonsense", snapshot{2, m2, func(ts []rl.Tensor) []rl.Tensor {
+			for i := range ts[0].Data {
+				ts[0].Data[i] = 0xff
+			}
+			return ts
+		}}, "canary: logprob of token 0 is NaN, want a finite one"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			before := e.Stats()
 			err := e.Update(context.Background(), tt.w)
 			if want := fmt.Sprintf("rollout: update to version %v: %s", tt.w.Version(), tt.want); err == nil || err.Error() != want {
 				t.Errorf("error is %v, want %s", err, want)
@@ -166,64 +180,31 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 			if e.Version() != 1 || got.Versions[0].Version != 1 {
 				t.Errorf("version is %v, tokens have %v, want 1", e.Version(), got.Versions)
 			}
+			if s := e.Stats(); s.Refused != before.Refused+1 || s.Updates != 1 {
+				t.Errorf("%d refused and %d taken, want %d and 1", s.Refused, s.Updates, before.Refused+1)
+			}
 		})
 	}
-	if s := e.Stats(); s.Refused != 9 || s.Updates != 1 {
-		t.Errorf("%d refused and %d taken, want 9 and 1", s.Refused, s.Updates)
-	}
+	m2 = policy(dtype.F32, 2)
 	e.update(snapshot{version: 2, m: m2})
 	if err := same(e.all(reqs)[1], want); err == nil {
 		t.Error("the good update changed nothing")
 	}
 }
 
-type broken struct{}
+// broken is a sender that dies before its first bucket.
+type broken struct{ rl.Weights }
 
-func (broken) Version() rl.Version { return 2 }
+var errCut = errors.New("the wire was cut")
 
-func (broken) Tensors(context.Context) iter.Seq2[rl.Tensor, error] {
-	return func(yield func(rl.Tensor, error) bool) { yield(rl.Tensor{}, errors.New("the wire was cut")) }
+func (broken) Buckets(context.Context) iter.Seq2[[]rl.Chunk, error] {
+	return func(yield func([]rl.Chunk, error) bool) { yield(nil, errCut) }
 }
 
-// Formats may differ only where the numbers do not.
-func TestFormats(t *testing.T) {
-	wide := policy(dtype.F32, 1)
-	fine := wide.Head().Value.F32()[0]
-	e := begin(t, settings(), dtype.BF16, ref.New[float32]())
-	err := e.Update(context.Background(), snapshot{version: 1, m: wide})
-	want := fmt.Sprintf("rollout: update to version 1: model.embed_tokens.weight: element 0 is %v in F32, which BF16 does not hold; want the model's format", wide.Params()[0].Value.F32()[0])
-	if err == nil || err.Error() != want {
-		t.Errorf("error is %v, want %s", err, want)
-	}
-	for _, p := range wide.Params() { // now every number is one of BF16
-		if p.Value.Type == dtype.F32 {
-			for i, v := range p.Value.F32() {
-				p.Value.F32()[i] = dtype.FromBF16(dtype.ToBF16(v))
-			}
-		}
-	}
-	if wide.Head().Value.F32()[0] == fine {
-		t.Fatalf("%v was a BF16 number already", fine)
-	}
-	e.update(snapshot{version: 1, m: wide})
-	reqs := []rl.Request{ask(1, []int32{5, 4, 3, 2, 1}, 9)}
-	narrowed := e.all(reqs)[1]
-	kept := serve(t, settings(), wide, ref.New[float32]()).all(reqs)[1]
-	if err := same(narrowed, kept); err != nil {
-		t.Errorf("the same numbers in two formats: %v", err)
-	}
-	back := begin(t, settings(), dtype.F32, ref.New[float32]())
-	narrow := dsv4.New(small(), dtype.BF16)
-	for i, p := range narrow.Params() {
-		if err := fill(p.Value, rl.Tensor{Name: p.Name, Type: wide.Params()[i].Value.Type.String(), Shape: p.Value.Shape, Data: wide.Params()[i].Value.Mem}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	back.update(snapshot{version: 1, m: narrow})
-	if err := same(back.all(reqs)[1], kept); err != nil {
-		t.Errorf("widened: %v", err)
-	}
-}
+// mute is a sender that dies before its manifest.
+type mute struct{ rl.Weights }
+
+func (mute) Manifest(context.Context) ([]byte, error) { return nil, errCut }
 
 // The same version taken up three times leaves the same engine.
 func TestUpdateTwice(t *testing.T) {

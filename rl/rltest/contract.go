@@ -207,24 +207,61 @@ func (s *suite) updateInFlight(v rl.Version) (both int) {
 	return both
 }
 
+// damages are what can happen to a version on its way. Each must be refused with the name of the tensor.
+var damages = []struct {
+	name string
+	edit func([]rl.Chunk) ([]rl.Chunk, error)
+	want string // in the error, besides the tensor's name
+}{
+	{"the sender dies", func(c []rl.Chunk) ([]rl.Chunk, error) { return c[:1], errors.New("connection was reset") }, "connection was reset"},
+	{"a byte flips", func(c []rl.Chunk) ([]rl.Chunk, error) { c[1].Data[0] ^= 4; return c, nil }, "digest"},
+	{"a tensor is missing", func(c []rl.Chunk) ([]rl.Chunk, error) { return append(c[:1:1], c[2:]...), nil }, "0 of"},
+	{"a tensor has another format", func(c []rl.Chunk) ([]rl.Chunk, error) { c[1].Type = "U8"; return c, nil }, "U8"},
+}
+
 func refused(t *testing.T, s *suite) {
 	before := s.generate(s.request(0, 1, 10))[0]
+	for _, d := range damages {
+		s.refuse(d.name, edited{s.Weights(rl.NewVersion(0, 2)), d.edit}, d.want)
+		s.same("after a refused update: "+d.name, s.generate(s.request(0, 1, 10))[0], before)
+	}
+}
+
+// refuse wants an update to fail with what is wrong, and with the name of the second chunk's tensor.
+func (s *suite) refuse(what string, w rl.Weights, want string) {
+	s.Helper()
 	ctx := s.ctx()
 	if err := s.Engine.Pause(ctx); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
-	torn := errors.New("connection was reset")
-	err := s.Engine.Update(ctx, damaged{s.Weights(rl.NewVersion(0, 2)), torn})
-	if err == nil || !strings.Contains(err.Error(), torn.Error()) {
-		t.Errorf("a damaged update ended with %v, want an error with the reason", err)
+	name := s.second()
+	if err := s.Engine.Update(ctx, w); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), name) {
+		s.Errorf("%s: update ended with %v, want an error with %q and %s", what, err, want, name)
 	}
 	if err := s.Engine.Resume(ctx); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	if got := s.Engine.Version(); got != s.version {
-		t.Errorf("after a damaged update the engine serves version %v, want %v", got, s.version)
+		s.Errorf("%s: the engine serves version %v, want %v", what, got, s.version)
 	}
-	s.same("after a damaged update", s.generate(s.request(0, 1, 10))[0], before)
+}
+
+// second returns the name of the second chunk's tensor.
+func (s *suite) second() string {
+	s.Helper()
+	var names []string
+	for bucket, err := range s.Weights(s.version).Buckets(s.ctx()) {
+		if err != nil {
+			s.Fatal(err)
+		}
+		for _, c := range bucket {
+			names = append(names, c.Name)
+		}
+	}
+	if len(names) < 2 || names[0] == names[1] {
+		s.Fatalf("the Rig's weights have the chunks %v, want two tensors or more, in chunks of their own", names)
+	}
+	return names[1]
 }
 
 func cancelled(t *testing.T, s *suite) {

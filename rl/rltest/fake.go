@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"furlong/rl"
+	"furlong/weightsync"
 )
 
 // A Policy chooses the next token of a response and gives its logprob. It must depend on its arguments alone, and with
@@ -77,12 +78,13 @@ func (f *Fake) Resume(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Update takes up the version of w once all of its tensors have been read. The fake must be paused.
+// mostBytes is how much a fake reads of a version.
+const mostBytes = 1 << 30
+
+// Update takes up the version of w once all of it has been read and found whole. The fake must be paused.
 func (f *Fake) Update(ctx context.Context, w rl.Weights) error {
-	for t, err := range w.Tensors(ctx) {
-		if err != nil {
-			return fmt.Errorf("version %v: tensor %q: %w", w.Version(), t.Name, err)
-		}
+	if _, err := weightsync.Collect(ctx, w, mostBytes); err != nil {
+		return fmt.Errorf("version %v: %w", w.Version(), err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 type Rig struct {
 	Engine  rl.RolloutEngine
 	Prompts []*rl.Prompt // three or more, different, to which the policy gives different answers at temperature 1
-	// Weights returns a policy under a version. All versions may be the same policy. It yields two tensors or more.
+	// Weights returns a policy under a version. All versions may be the same policy. It has two tensors or more, each in a chunk of its own.
 	Weights func(v rl.Version) rl.Weights
 	// Long is a response length that takes so long that an update can come in between, and that fits the engine.
 	Long int
@@ -43,7 +43,7 @@ func RunRollout(t *testing.T, open func(t *testing.T) Rig) {
 		{"callers at once", concurrent},
 		{"a paused engine answers nothing", paused},
 		{"an update keeps requests and labels tokens", updated},
-		{"a damaged update is refused", refused},
+		{"damaged updates are refused", refused},
 		{"the end of the context ends generation", cancelled},
 		{"a consumer may leave", left},
 	} {
