@@ -4,17 +4,19 @@ import (
 	"errors"
 	"fmt"
 
+	"furlong/quant"
 	"furlong/train/loss"
 	"furlong/train/optim"
 )
 
 // Config is what the training engine can be told. The zero value is not usable; start from Default.
 type Config struct {
-	MaxTokens  int  `flag:"max-tokens-per-gpu" help:"tokens of a micro-batch; a longer sequence gets one of its own"`
-	Recompute  bool `flag:"recompute" help:"keep only each layer's input and compute the rest again for the gradient: less memory, a third more work"`
-	FreezeGate bool `flag:"moe-router-freeze-gate" help:"do not train the routers"`
-	MaxLength  int  // longest response allowed; seq-mean-token-sum-norm divides by it
-	Planned    int  // steps that the run will take, for schedules without an end of their own
+	MaxTokens  int    `flag:"max-tokens-per-gpu" help:"tokens of a micro-batch; a longer sequence gets one of its own"`
+	Recompute  bool   `flag:"recompute" help:"keep only each layer's input and compute the rest again for the gradient: less memory, a third more work"`
+	Format     string `flag:"actor-format" choices:"bf16 fp8 fp8+fp4 fp8-weights fp8+fp4-weights" help:"how the actor holds projections and experts: bf16 leaves them in --dtype; fp8 in blocks of 128x128, fp8+fp4 with experts in FP4, their inputs rounded to FP8; -weights rounds no inputs. Masters stay float32, gradients pass straight through"`
+	FreezeGate bool   `flag:"moe-router-freeze-gate" help:"do not train the routers"`
+	MaxLength  int    // longest response allowed; seq-mean-token-sum-norm divides by it
+	Planned    int    // steps that the run will take, for schedules without an end of their own
 
 	Loss  loss.Config
 	Optim optim.Config
@@ -22,7 +24,7 @@ type Config struct {
 
 // Default returns the settings of the reference recipe.
 func Default() Config {
-	return Config{MaxTokens: 2048, FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}
+	return Config{MaxTokens: 2048, Format: "bf16", FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
@@ -30,6 +32,9 @@ func (c Config) Validate() error {
 	var errs []error
 	if c.MaxTokens < 1 {
 		errs = append(errs, fmt.Errorf("--max-tokens-per-gpu is %d, want at least 1", c.MaxTokens))
+	}
+	if _, err := quant.ParseRecipe(c.Format); err != nil {
+		errs = append(errs, fmt.Errorf("--actor-format: %w", err))
 	}
 	if c.Loss.Agg == loss.SeqSumNorm && c.MaxLength < 1 {
 		errs = append(errs, fmt.Errorf("--loss-agg %s divides by the longest response allowed, which is %d, want at least 1", c.Loss.Agg, c.MaxLength))

@@ -8,6 +8,7 @@ import (
 	"furlong/kv"
 	"furlong/model"
 	"furlong/ops"
+	"furlong/quant"
 	"furlong/tensor"
 	"furlong/train/optim"
 )
@@ -51,6 +52,13 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 		}
 	}
 	e.opt = optim.New(cfg.Optim, actor.Params())
+	recipe, err := quant.ParseRecipe(cfg.Format)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.quantise(recipe); err != nil {
+		return nil, fmt.Errorf("--actor-format %s: %w", cfg.Format, err)
+	}
 	e.prepare()
 	if ref != nil {
 		model.Prepare(e.whole().ctx(), ref)

@@ -100,9 +100,6 @@ func (e *Engine) saveOptimizer(path string) error {
 	return err
 }
 
-// format returns the format that matrices are kept in.
-func (e *Engine) format() string { return e.actor.Head().Value.Type.String() }
-
 // eachPart calls f for every tensor of the optimizer's state, in order.
 func (e *Engine) eachPart(f func(name string, x []float32, shape []int) error) error {
 	for _, s := range e.opt.States() {
@@ -156,7 +153,7 @@ func (e *Engine) fillOptimizer(f *safetensors.File) error {
 }
 
 func fillState(f *safetensors.File, s *optim.State) error {
-	weights := bytes.Clone(s.Param.Value.Mem)
+	had := s.Param.Value.Clone()
 	for _, p := range parts {
 		t, err := f.Tensor(s.Param.Name + p.suffix)
 		if err != nil {
@@ -164,8 +161,13 @@ func fillState(f *safetensors.File, s *optim.State) error {
 		}
 		copy(p.of(s), t.F32())
 	}
-	if s.Push(); !bytes.Equal(weights, s.Param.Value.Mem) {
+	if s.Push(); !same(had, s.Param.Value) {
 		return fmt.Errorf("%s: tensor %q rounds to other values than the model beside it has", optimFile, s.Param.Name+parts[0].suffix)
 	}
 	return nil
+}
+
+// same reports whether two tensors of one format hold the same bytes, scales included.
+func same(a, b *tensor.Tensor) bool {
+	return bytes.Equal(a.Mem, b.Mem) && (!a.Quantised() || bytes.Equal(a.Scale.Mem, b.Scale.Mem))
 }

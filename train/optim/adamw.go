@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"furlong/dtype"
+	"furlong/quant"
 	"furlong/tensor"
 )
 
@@ -18,9 +19,9 @@ type AdamW struct {
 
 // State is one parameter's master weight and moments, each of the parameter's size.
 type State struct {
-	Param          *tensor.Param
-	Master, M, V   []float32
-	masterIsItsOwn bool
+	Param        *tensor.Param
+	Master, M, V []float32
+	master       *tensor.Tensor // whose elements Master are; an F32 weight is its own
 }
 
 // New returns the optimizer of every parameter of ps that has a gradient. Masters start at the parameters' values.
@@ -31,13 +32,12 @@ func New(cfg Config, ps []*tensor.Param) *AdamW {
 			continue
 		}
 		n := p.Value.Len()
-		s := &State{Param: p, M: make([]float32, n), V: make([]float32, n)}
-		if p.Value.Type == dtype.F32 {
-			s.Master, s.masterIsItsOwn = p.Value.F32(), true
-		} else {
-			s.Master = make([]float32, n)
-			s.pull()
+		s := &State{Param: p, M: make([]float32, n), V: make([]float32, n), master: p.Value}
+		if p.Value.Type != dtype.F32 {
+			s.master = tensor.New(dtype.F32, p.Value.Shape...)
 		}
+		s.Master = s.master.F32()
+		s.pull()
 		a.states = append(a.states, s)
 	}
 	return a
@@ -54,19 +54,28 @@ func (a *AdamW) States() []*State { return a.states }
 
 // pull sets the master to the weight's value.
 func (s *State) pull() {
-	for i, b := range s.Param.Value.BF16() {
-		s.Master[i] = dtype.FromBF16(b)
+	switch v := s.Param.Value; {
+	case v == s.master:
+	case v.Quantised():
+		quant.Unpack(s.master, v)
+	default:
+		for i, b := range v.BF16() {
+			s.Master[i] = dtype.FromBF16(b)
+		}
 	}
 }
 
-// Push rounds the master into the weight. After loading a state it brings the weight up to it.
+// Push rounds the master into the weight. After loading a state, or when the weight got another format, it brings the weight up to it.
 func (s *State) Push() {
-	if s.masterIsItsOwn {
-		return
-	}
-	out := s.Param.Value.BF16()
-	for i, w := range s.Master {
-		out[i] = dtype.ToBF16(w)
+	switch v := s.Param.Value; {
+	case v == s.master:
+	case v.Quantised():
+		quant.Pack(v, s.master)
+	default:
+		out := v.BF16()
+		for i, w := range s.Master {
+			out[i] = dtype.ToBF16(w)
+		}
 	}
 }
 
