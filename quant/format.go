@@ -2,6 +2,7 @@ package quant
 
 import (
 	"fmt"
+	"slices"
 
 	"furlong/dtype"
 	"furlong/tensor"
@@ -22,6 +23,14 @@ var (
 // New returns a tensor of zeros in the format: a matrix, or a stack of matrices, each of fused ones that lie one below the other.
 func (f Format) New(fused int, shape ...int) *tensor.Tensor {
 	return tensor.NewQuantised(f.Code, f.Scale, [2]int{f.Block.Rows, f.Block.Cols}, fused, shape...)
+}
+
+// Grid returns the shape of the scales of such a tensor.
+func (f Format) Grid(fused int, shape ...int) []int {
+	grid, n := slices.Clone(shape), len(shape)
+	grid[n-2] = fused * ceil(shape[n-2]/fused, f.Block.Rows)
+	grid[n-1] = ceil(shape[n-1], f.Block.Cols)
+	return grid
 }
 
 // FormatOf returns the format of a tensor, the zero Format if it is not quantised.

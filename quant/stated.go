@@ -136,7 +136,7 @@ func (s Stated) Check(tensor string, f Format, expert, optional bool) error {
 		return fmt.Errorf("is %v, but modules_to_not_convert names it", f.Code)
 	case expert && s.Experts != dtype.Invalid && f.Code != s.Experts && (quantised || s.Experts != dtype.BF16):
 		return fmt.Errorf("is %v, but expert_dtype is %s", f, word(Format{Code: s.Experts}))
-	case !quantised && s.Given && !optional && !s.Excludes(tensor):
+	case !quantised && s.Given && !optional && !s.Excludes(tensor) && !(expert && s.Experts == dtype.BF16):
 		return fmt.Errorf("is not quantised, but config.json has a quantization_config and modules_to_not_convert does not name it")
 	}
 	return nil

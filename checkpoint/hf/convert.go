@@ -5,14 +5,103 @@ import (
 	"math"
 
 	"furlong/dtype"
+	"furlong/quant"
 	"furlong/tensor"
 )
 
-// convert copies src to dst, which have one shape, and returns how many elements had to be rounded.
-func convert(dst, src *tensor.Tensor) (rounded int) {
+// A Way is how a weight came from one format to another.
+type Way uint8
+
+// The ways.
+const (
+	Copied   Way = iota // bytes as they are
+	Widened             // numbers to a format that holds them all
+	Narrowed            // numbers to BF16
+	Unpacked            // codes to numbers
+	Packed              // numbers to codes
+	Recast              // codes to others without rounding: FP4 to FP8, and scales to another format
+	Repacked            // codes to numbers to other codes
+)
+
+// String names the way.
+func (w Way) String() string {
+	return [...]string{"copied", "widened", "narrowed", "unpacked", "packed", "recast", "repacked"}[w]
+}
+
+// Convert sets dst to the numbers of src, which have one shape: F32, BF16, F64 (dst only), codes, or a routing table. It returns how,
+// and how many numbers dst could not hold.
+func Convert(dst, src *tensor.Tensor) (way Way, rounded int) {
+	a, b := quant.FormatOf(dst), quant.FormatOf(src)
+	plain := quant.Format{}
+	switch {
+	case a == plain && b == plain:
+		return convert(dst, src)
+	case a == b && dst.Fused == src.Fused:
+		copy(dst.Mem, src.Mem)
+		copy(dst.Scale.Mem, src.Scale.Mem)
+		return Copied, 0
+	case a == plain:
+		return Unpacked, unpack(dst, src)
+	case b == plain:
+		quant.Pack(dst, src)
+		return Packed, quant.Compare(dst, src).Changed
+	}
+	return recode(dst, src)
+}
+
+// recode changes codes or scales, without rounding where there is such a way.
+func recode(dst, src *tensor.Tensor) (Way, int) {
+	a, b := quant.FormatOf(dst), quant.FormatOf(src)
+	if a == quant.FP8 && b == quant.FP4 {
+		if quant.Recast(dst, src) == 0 {
+			return Recast, 0
+		}
+		return Recast, quant.Compare(dst, src).Changed
+	}
+	if a.Code == b.Code && a.Block == b.Block && powersOfTwo(src.Scale) {
+		copy(dst.Mem, src.Mem)
+		copyScales(dst.Scale, src.Scale)
+		return Recast, 0
+	}
+	x := tensor.New(dtype.F32, src.Shape...)
+	quant.Unpack(x, src)
+	quant.Pack(dst, x)
+	return Repacked, quant.Compare(dst, src).Changed
+}
+
+// copyScales copies powers of two by value.
+func copyScales(dst, src *tensor.Tensor) {
+	for i := range dst.Len() {
+		if dst.Type == dtype.F32 {
+			dst.F32()[i] = dtype.FromE8M0(src.Mem[i])
+		} else {
+			_, exp := math.Frexp(float64(src.F32()[i]))
+			dst.Mem[i] = uint8(exp - 1 + 127)
+		}
+	}
+}
+
+// unpack sets dst to the numbers of codes and returns how many it could not hold: none, but for BF16.
+func unpack(dst, src *tensor.Tensor) (rounded int) {
+	switch dst.Type {
+	case dtype.F64:
+		x := tensor.New(dtype.F32, src.Shape...)
+		quant.Unpack(x, src)
+		convert(dst, x)
+	case dtype.BF16:
+		quant.Unpack(dst, src)
+		return quant.Compare(dst, src).Changed
+	default:
+		quant.Unpack(dst, src)
+	}
+	return 0
+}
+
+// convert copies numbers to numbers and returns how many elements had to be rounded.
+func convert(dst, src *tensor.Tensor) (way Way, rounded int) {
 	if dst.Type == src.Type {
 		copy(dst.Mem, src.Mem)
-		return 0
+		return Copied, 0
 	}
 	switch [2]dtype.Type{dst.Type, src.Type} {
 	case [2]dtype.Type{dtype.F32, dtype.BF16}:
@@ -28,7 +117,7 @@ func convert(dst, src *tensor.Tensor) (rounded int) {
 			dst.F64()[i] = float64(x)
 		}
 	case [2]dtype.Type{dtype.BF16, dtype.F32}:
-		return narrow(dst.BF16(), src.F32())
+		return Narrowed, narrow(dst.BF16(), src.F32())
 	case [2]dtype.Type{dtype.I32, dtype.I64}:
 		for i, n := range src.I64() {
 			dst.I32()[i] = int32(n) // checked before
@@ -40,7 +129,7 @@ func convert(dst, src *tensor.Tensor) (rounded int) {
 	default:
 		panic(fmt.Sprintf("hf: %v to %v", src, dst))
 	}
-	return 0
+	return Widened, 0
 }
 
 // narrow rounds to bfloat16 and counts what that changed.
@@ -52,44 +141,4 @@ func narrow(dst []uint16, src []float32) (rounded int) {
 		}
 	}
 	return rounded
-}
-
-// isTable reports whether a parameter is a routing table.
-func isTable(t dtype.Type) bool { return t == dtype.I32 || t == dtype.I64 }
-
-// entries calls f for each entry of a routing table, until it returns false.
-func entries(t *tensor.Tensor, f func(i int, expert int64) bool) {
-	if t.Type == dtype.I64 {
-		for i, n := range t.I64() {
-			if !f(i, n) {
-				return
-			}
-		}
-		return
-	}
-	for i, n := range t.I32() {
-		if !f(i, int64(n)) {
-			return
-		}
-	}
-}
-
-// checkTable checks that a routing table names experts, and is more than the zeros that a model begins with.
-func checkTable(t *tensor.Tensor, experts int) error {
-	if experts < 1 {
-		return fmt.Errorf("routes to the experts of a model that is said to have %d", experts)
-	}
-	var err error
-	zero := true
-	entries(t, func(i int, expert int64) bool {
-		if expert < 0 || expert >= int64(experts) {
-			err = fmt.Errorf("entry %d is expert %d, want 0 to %d", i, expert, experts-1)
-		}
-		zero = zero && expert == 0
-		return err == nil
-	})
-	if err == nil && zero && experts > 1 && t.Len() > 0 {
-		err = fmt.Errorf("is all zero: every token would go to expert 0")
-	}
-	return err
 }

@@ -6,6 +6,10 @@
 // [Pieces] says of which tensors of a scheme a parameter consists. Loading and saving are loops over the
 // pieces, so that a tensor nobody reads and a parameter nobody fills are both errors, by name.
 //
+// A weight may be stored as numbers, or as codes with a tensor of scales beside them ([Weight]). Its own format decides, and must agree
+// with config.json; [Convert] brings it to the format that is wanted, and says how and at what cost. [Look] surveys a checkpoint
+// without knowing the model.
+//
 // Shapes: as the parameters have them; experts are [E, 2I, D] (gate rows, then up rows) and [E, D, I] in
 // memory, and [I, D], [I, D], [D, I] each in a file.
 // Units: sizes are bytes.

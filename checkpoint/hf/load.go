@@ -3,12 +3,16 @@ package hf
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"furlong/checkpoint"
 	"furlong/checkpoint/safetensors"
 	"furlong/dtype"
+	"furlong/quant"
 	"furlong/tensor"
 )
 
@@ -17,11 +21,30 @@ type LoadOptions struct {
 	Layers  int    // of the model; the file's layers beyond are draft layers
 	Experts int    // routed experts: what the entries of routing tables must stay below
 	Scheme  Scheme // 0: see by the names
+	Config  []byte // config.json, which must not contradict the tensors' formats; nil: that beside the tensors, if there is one
+}
+
+// complete sees by the names which scheme they are in.
+func (o *LoadOptions) complete(src checkpoint.Source) (err error) {
+	if o.Scheme == 0 {
+		o.Scheme, err = DetectScheme(src.Names())
+	}
+	return err
+}
+
+// stated returns what config.json says, nil if there is none.
+func (o *LoadOptions) stated() (*quant.Stated, error) {
+	if o.Config == nil {
+		return nil, nil
+	}
+	s, err := quant.ReadConfig(o.Config)
+	return &s, err
 }
 
 // Load fills every parameter's Value from a checkpoint: a directory, or one file. Parameters have names of
-// the [Memory] scheme; their Values say which shape and format is wanted (F32, BF16 or F64; I32 or I64 for
-// routing tables). The checkpoint may be in any scheme and hold F32 or BF16.
+// the [Memory] scheme; their Values say which shape and format is wanted (F32, BF16 or F64, or quantised; I32 or I64 for
+// routing tables). The checkpoint may be in any scheme and hold F32, BF16, and FP8 or FP4 with their scales; each tensor's own format
+// decides how it is read, and [Convert] how it becomes what is wanted.
 //
 // When anything is missing, left over or unlike what is wanted, nothing is filled and the error lists all of
 // it. Draft layers are the exception: they are set aside and reported. Layouts that backends derived from the
@@ -31,6 +54,11 @@ func Load(path string, params []*tensor.Param, opt LoadOptions) (*Report, error)
 	if err != nil {
 		return nil, err
 	}
+	if opt.Config == nil {
+		if opt.Config, err = configBeside(path); err != nil {
+			return nil, errors.Join(err, src.Close())
+		}
+	}
 	r, err := LoadFrom(src, params, opt)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
@@ -38,16 +66,28 @@ func Load(path string, params []*tensor.Param, opt LoadOptions) (*Report, error)
 	return r, errors.Join(err, src.Close())
 }
 
+// configBeside returns the config.json in a directory, nil if there is none.
+func configBeside(dir string) ([]byte, error) {
+	if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+		return nil, err
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
 // LoadFrom is [Load] from a Source.
 func LoadFrom(src checkpoint.Source, params []*tensor.Param, opt LoadOptions) (*Report, error) {
-	if opt.Scheme == 0 {
-		s, err := DetectScheme(src.Names())
-		if err != nil {
-			return nil, err
-		}
-		opt.Scheme = s
+	if err := opt.complete(src); err != nil {
+		return nil, err
 	}
-	l := &loader{src: src, opt: opt, read: map[string]bool{}, report: &Report{Scheme: opt.Scheme}}
+	stated, err := opt.stated()
+	if err != nil {
+		return nil, err
+	}
+	l := &loader{src: src, opt: opt, stated: stated, read: map[string]bool{}, report: &Report{Scheme: opt.Scheme}}
 	for _, p := range params {
 		l.plan(p)
 	}
@@ -62,6 +102,7 @@ func LoadFrom(src checkpoint.Source, params []*tensor.Param, opt LoadOptions) (*
 type loader struct {
 	src    checkpoint.Source
 	opt    LoadOptions
+	stated *quant.Stated
 	steps  []step
 	read   map[string]bool // tensors that are spoken for
 	errs   []error
@@ -70,8 +111,9 @@ type loader struct {
 
 // A step fills one run of a parameter's elements.
 type step struct {
-	value *tensor.Tensor
-	piece Piece
+	value  *tensor.Tensor
+	piece  Piece
+	weight Weight
 }
 
 func (l *loader) bad(name, format string, args ...any) {
@@ -89,36 +131,69 @@ func (l *loader) plan(p *tensor.Param) {
 		l.errs = append(l.errs, err)
 		return
 	}
-	for _, piece := range pieces {
+	var first Weight
+	for i, piece := range pieces {
 		if l.read[piece.Name] {
 			l.bad(piece.Name, "is wanted twice, again by parameter %q", p.Name)
 			continue
 		}
 		l.read[piece.Name] = true
-		l.check(p, piece)
-		l.steps = append(l.steps, step{p.Value, piece})
+		w := l.check(p, piece)
+		if i == 0 {
+			first = w
+		} else if err := sameFormat(first, w); err != nil && first.Name != "" && w.Name != "" {
+			l.bad(piece.Name, "%v", err)
+		}
+		l.steps = append(l.steps, step{p.Value, piece, w})
 	}
 }
 
-// check says what is wrong with a tensor that is wanted.
-func (l *loader) check(p *tensor.Param, piece Piece) {
+// check says what is wrong with a tensor that is wanted, and returns how it is stored: the zero Weight if that is not known.
+func (l *loader) check(p *tensor.Param, piece Piece) (w Weight) {
 	have, ok := l.src.Info(piece.Name)
 	switch table := isTable(p.Value.Type); {
 	case !ok:
 		l.bad(piece.Name, "is missing, wanted for parameter %q", p.Name)
 	case table != strings.HasSuffix(p.Name, tableLeaf):
 		l.bad(piece.Name, "is wanted as %v by parameter %q", p.Value, p.Name)
-	case !table && isQuantised(have.Type):
-		l.quantised(piece.Name, have)
-	case !slices.Equal(have.Shape, piece.Shape):
-		l.bad(piece.Name, "is %v, want %v", have, piece.Shape)
 	case table && !isTable(have.Type):
 		l.bad(piece.Name, "is %v, want I64 or I32", have)
-	case !table && have.Type != dtype.F32 && have.Type != dtype.BF16:
-		l.bad(piece.Name, "is %v, want F32 or BF16", have)
+	case table && !slices.Equal(have.Shape, piece.Shape):
+		l.bad(piece.Name, "is %v, want %v", have, piece.Shape)
 	case table:
 		l.checkTable(piece.Name)
+		w = Weight{Name: piece.Name, Type: have.Type}
+	default:
+		w = l.checkNumbers(p, piece, have)
 	}
+	return w
+}
+
+// checkNumbers says what is wrong with a tensor that is no table.
+func (l *loader) checkNumbers(p *tensor.Param, piece Piece, have checkpoint.Info) Weight {
+	w, err := look(l.src, l.opt.Scheme, piece.Name, piece.Place)
+	for _, name := range scaleNames(piece.Name) {
+		if _, ok := l.src.Info(name); ok && isQuantised(have.Type) {
+			l.read[name] = true // or it would be left over too
+		}
+	}
+	if wrong := w.wants(have, piece.Shape); wrong != nil {
+		err = wrong // which explains what else is wrong
+	}
+	switch {
+	case err != nil:
+	case w.Format == (quant.Format{}) && have.Type != dtype.F32 && have.Type != dtype.BF16:
+		err = fmt.Errorf("is %v, want F32 or BF16, or FP8 or FP4 with scales", have)
+	case len(piece.Shape) < 2 && p.Value.Quantised():
+		err = fmt.Errorf("is %v, which can't be quantised", have)
+	default:
+		err = w.checkStated(l.stated, l.src)
+	}
+	if err != nil {
+		l.bad(piece.Name, "%v", err)
+		return Weight{}
+	}
+	return w
 }
 
 func (l *loader) checkTable(name string) {
@@ -154,22 +229,12 @@ func isDraft(name string, layers int) bool {
 
 func (l *loader) fill() error {
 	for _, s := range l.steps {
-		src, err := l.src.Tensor(s.piece.Name)
+		src, err := s.weight.Read(l.src)
 		if err != nil {
 			return err
 		}
-		n := convert(s.piece.of(s.value), src)
-		l.report.add(s.piece.Name, src, n)
+		way, n := Convert(s.piece.Of(s.value), src)
+		l.report.add(s.piece.Name, src, way, n)
 	}
 	return nil
-}
-
-// of returns the piece's run of a parameter's value, over the same memory.
-func (p Piece) of(value *tensor.Tensor) *tensor.Tensor {
-	n := 1
-	for _, s := range p.Shape {
-		n *= s
-	}
-	lo, hi := value.Type.Bytes(p.Lo), value.Type.Bytes(p.Lo+n)
-	return &tensor.Tensor{Type: value.Type, Shape: p.Shape, Mem: value.Mem[lo:hi:hi]}
 }

@@ -145,7 +145,7 @@ func TestNamesAreABijection(t *testing.T) {
 				if piece.Lo != at {
 					t.Errorf("%v: %s begins at element %d, want %d", s, piece.Name, piece.Lo, at)
 				}
-				at += piece.of(p.Value).Len()
+				at += piece.Of(p.Value).Len()
 			}
 			if at != p.Value.Len() {
 				t.Errorf("%v: tensors of %s hold %d elements, want %d", s, p.Name, at, p.Value.Len())
@@ -167,10 +167,10 @@ func TestExpertPieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Piece{
-		{"model.layers.3.mlp.experts.0.gate_proj.weight", []int{2, 3}, 0},
-		{"model.layers.3.mlp.experts.0.up_proj.weight", []int{2, 3}, 6},
-		{"model.layers.3.mlp.experts.1.gate_proj.weight", []int{2, 3}, 12},
-		{"model.layers.3.mlp.experts.1.up_proj.weight", []int{2, 3}, 18},
+		{"model.layers.3.mlp.experts.0.gate_proj.weight", []int{2, 3}, 0, Place{}},
+		{"model.layers.3.mlp.experts.0.up_proj.weight", []int{2, 3}, 6, Place{}},
+		{"model.layers.3.mlp.experts.1.gate_proj.weight", []int{2, 3}, 12, Place{}},
+		{"model.layers.3.mlp.experts.1.up_proj.weight", []int{2, 3}, 18, Place{}},
 	}
 	if !slices.EqualFunc(got, want, func(a, b Piece) bool {
 		return a.Name == b.Name && a.Lo == b.Lo && slices.Equal(a.Shape, b.Shape)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -75,6 +76,9 @@ func openShards(path, index string) (*Dir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", index, err)
 	}
+	if err := oneSet(names, shardOf); err != nil {
+		return nil, fmt.Errorf("%s: %w", index, err)
+	}
 	d := &Dir{path: path, of: map[string]*File{}}
 	shards, errs := d.openAll(names, shardOf)
 	if exists(filepath.Join(path, singleName)) && shards[singleName] == nil {
@@ -86,6 +90,27 @@ func openShards(path, index string) (*Dir, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, checkpoint.Join(errs)), d.Close())
 	}
 	return d, nil
+}
+
+// shardName is what writers of shards call them: which of how many.
+var shardName = regexp.MustCompile(`-of-(\d+)\.safetensors$`)
+
+// oneSet checks that the shards of an index, where their names say of how many they are, agree in that: else they are of two
+// checkpoints.
+func oneSet(names []string, shardOf map[string]string) error {
+	var first, of string
+	for _, name := range names {
+		shard := shardOf[name]
+		m := shardName.FindStringSubmatch(shard)
+		switch {
+		case m == nil:
+		case first == "":
+			first, of = shard, m[1]
+		case m[1] != of:
+			return fmt.Errorf("names %s and %s: shards of two checkpoints", first, shard)
+		}
+	}
+	return nil
 }
 
 // openAll opens the shards in the order of their names. One that can't be opened is an error and not in the map.

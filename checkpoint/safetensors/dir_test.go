@@ -184,6 +184,7 @@ func TestIndexAndShardsMustAgree(t *testing.T) {
 		}, []string{second + `: tensor "a": the index puts it in ` + first, second + `: tensor "c": is not in the index`}},
 		{"damaged shard", func(dir string) { os.Truncate(filepath.Join(dir, second), 20) }, []string{second, "header is"}},
 		{"same name twice", index(`{"a":"` + first + `","a":"` + second + `"}`), []string{`"a" comes twice`}},
+		{"shards of two sets", index(`{"a":"` + first + `","b":"model-00002-of-00003.safetensors"}`), []string{"names " + first + " and model-00002-of-00003.safetensors: shards of two checkpoints"}},
 		{"shard outside", index(`{"a":"../x.safetensors"}`), []string{`its shard is "../x.safetensors"`}},
 		{"shard is absolute", index(`{"a":"/etc/passwd"}`), []string{`its shard is "/etc/passwd"`}},
 		{"shard is a number", index(`{"a":1}`), []string{`"a" is not a string`}},

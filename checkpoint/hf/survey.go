@@ -1,0 +1,89 @@
+package hf
+
+import (
+	"fmt"
+
+	"furlong/checkpoint"
+	"furlong/quant"
+)
+
+// A Survey is what a checkpoint holds: every tensor is a weight, the scale of one, or set aside.
+type Survey struct {
+	Scheme  Scheme
+	Weights []Weight // in the order of the checkpoint
+	Aside   []string // tensors of draft layers
+}
+
+// Look surveys a checkpoint without knowing the model's shapes. Whatever is wrong is listed: names that are no weight's, scales that
+// are missing or don't fit, experts of a layer in two formats, contradictions to opt.Config.
+func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
+	if err := opt.complete(src); err != nil {
+		return nil, err
+	}
+	v := &Survey{Scheme: opt.Scheme}
+	stated, err := opt.stated()
+	errs := []error{err}
+	taken := map[string]bool{}
+	for _, name := range src.Names() {
+		place, ok := PlaceOf(opt.Scheme, name)
+		switch {
+		case isDraft(name, opt.Layers):
+			v.Aside, taken[name] = append(v.Aside, name), true
+			continue
+		case !ok:
+			continue
+		}
+		w, err := look(src, opt.Scheme, name, place)
+		if err == nil {
+			err = w.checkStated(stated, src)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("tensor %q: %w", name, err))
+		}
+		v.Weights = append(v.Weights, w)
+		taken[name], taken[w.Scale] = true, true
+		for _, n := range scaleNames(name) { // spoken for even if there are two, which is an error already
+			taken[n] = taken[n] || w.Format != (quant.Format{}) && w.Scale == ""
+		}
+	}
+	return v, checkpoint.Join(append(errs, v.check(src, taken)...))
+}
+
+// check looks at the checkpoint as a whole.
+func (v *Survey) check(src checkpoint.Source, taken map[string]bool) (errs []error) {
+	for _, name := range src.Names() {
+		if !taken[name] {
+			info, _ := src.Info(name)
+			errs = append(errs, fmt.Errorf("tensor %q: is %v, which is no weight of DeepSeek-V4 in %v names", name, info, v.Scheme))
+		}
+	}
+	first := map[string]Weight{}
+	for _, w := range v.Weights {
+		f, ok := first[w.Param]
+		if !ok {
+			first[w.Param] = w
+		} else if err := sameFormat(f, w); err != nil {
+			errs = append(errs, fmt.Errorf("tensor %q: %w", w.Name, err))
+		}
+	}
+	return errs
+}
+
+// sameFormat refuses tensors of one parameter in different formats: they are of two checkpoints.
+func sameFormat(a, b Weight) error {
+	if a.Format == b.Format && (a.Type == b.Type || a.Format == quant.FP4) {
+		return nil
+	}
+	return fmt.Errorf("is %v, but %q, of the same layer's experts, is %v: shards of two checkpoints?", b.Type, a.Name, a.Type)
+}
+
+// Recipe returns how the weights are stored.
+func (v *Survey) Recipe() (quant.Recipe, error) {
+	return quant.Deduce(func(yield func(string, quant.Format) bool) {
+		for _, w := range v.Weights {
+			if !yield(w.Param, w.Format) {
+				return
+			}
+		}
+	})
+}
