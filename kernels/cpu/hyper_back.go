@@ -34,7 +34,7 @@ func (b *Backend) HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z,
 	defer b.give(mem)
 	groups := (rows + tokens - 1) / tokens
 	g, u := mem.f32(groups*tokens*width), mem.f32(groups*tokens*width)
-	cost := tokens * (wide(x)*normCost + 2*mapCost + 3*p.Iters*roundCost)
+	cost := tokens * (wide(x)*normCost + 2*mapCost + 3*p.Iters*sinkhornCost)
 	b.each(groups, cost, func(lo, hi int, s *scratch) {
 		for i := lo; i < hi; i++ {
 			s.reset()
