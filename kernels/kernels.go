@@ -37,8 +37,9 @@ type View struct {
 // At returns the pool rows that query t reads.
 func (v View) At(t int) []int32 { return v.Rows[v.Lo[t]:v.Hi[t]] }
 
-// Linear holds products of activations and weights. Weights are F32 or BF16, activations
-// F32; BF16 weights are widened exactly, so they give the bits of the same values in F32.
+// Linear holds products of activations and weights. Weights are F32, BF16 or quantised, activations F32. A weight gives the bits of its values in F32: BF16
+// is widened exactly, and a quantised element is its code times its block's scale, rounded to F32. Of quantised weights there are E4M3 with E8M0 or F32
+// scales and E2M1 (an even number of columns) with E8M0 scales, in blocks of any number of rows and a multiple of 16 columns.
 type Linear interface {
 	// Linear sets y = x·wᵀ for G independent blocks: y [T, G*N], x [T, G*K], w [G*N, K]: block g of y reads block g of x and
 	// rows g*N up to (g+1)*N of w. groups is 1 for an ordinary product.
@@ -52,6 +53,11 @@ type Linear interface {
 	ExpertLinear(y, x, w *tensor.Tensor, off []int32)
 	// ExpertLinearBackward is LinearBackward for each expert's rows.
 	ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []int32)
+
+	// Round sets y to what x is when its rows are packed as E4M3 by groups of consecutive columns, the last of which may be shorter: each group shares a
+	// power of two, the smallest at which nothing saturates, but 2^-22 if all are below 1e-4. In a group with a NaN or an infinity
+	// all become NaN. y may be x.
+	Round(y, x *tensor.Tensor, group int)
 
 	// Add sets y = a + b, elementwise; y may be a or b.
 	Add(y, a, b *tensor.Tensor)

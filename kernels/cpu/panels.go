@@ -19,10 +19,16 @@ type panels struct {
 // Memory returns the panels, as products read them.
 func (p *panels) Memory() [][]byte { return [][]byte{p.mem.Mem} }
 
-// of returns the panels of w's prepared layout.
-func of(kernel string, w *tensor.Tensor) *panels {
-	p, ok := w.Layout.(*panels)
-	if !ok || p.e*p.n*p.k != w.Len() {
+// A layout is what Prepare makes: panels of numbers or of codes.
+type layout interface {
+	size() int                // elements of the weight
+	operand(e, c int) operand // matrix e from column c on
+}
+
+// of returns w's prepared layout.
+func of(kernel string, w *tensor.Tensor) layout {
+	p, ok := w.Layout.(layout)
+	if !ok || p.size() != w.Len() {
 		panic(fmt.Sprintf("%s: weight %s was not prepared", kernel, dims(w.Shape)))
 	}
 	return p
@@ -41,8 +47,12 @@ func (b *Backend) Prepare(w *tensor.Tensor) {
 	if len(w.Shape) < 2 {
 		return
 	}
+	if w.Quantised() {
+		b.prepareCodes(w)
+		return
+	}
 	if w.Type != dtype.F32 && w.Type != dtype.BF16 || w.Len() == 0 {
-		panic(fmt.Sprintf("prepare: weight is %v, want F32 or BF16 and no empty axis", w))
+		panic(fmt.Sprintf("prepare: weight is %v, want F32 or BF16 and no empty axis, or codes with scales", w))
 	}
 	e, n, k := shape(w)
 	p, ok := w.Layout.(*panels)
@@ -113,7 +123,10 @@ func packBF16(dst, src []uint16, rows, k int) {
 	}
 }
 
-// panels returns matrix e of p from column c on as an operand.
+// size returns the number of elements of the weight.
+func (p *panels) size() int { return p.e * p.n * p.k }
+
+// operand returns matrix e of p from column c on as an operand.
 func (p *panels) operand(e, c int) operand {
 	o := operand{shift: c % panel}
 	at := (e*blocks(p.n) + c/panel) * p.k * panel
@@ -127,11 +140,11 @@ func (p *panels) operand(e, c int) operand {
 
 // rowsOf returns t, rows of ld elements, from element at on, as an operand.
 func rowsOf(t *tensor.Tensor, at, ld int) operand {
-	o := operand{ld: ld}
-	if t.Type == dtype.F32 {
-		o.rows = t.F32()[at:]
-	} else {
-		o.short = t.BF16()[at:]
+	switch {
+	case t.Quantised():
+		return operand{coded: t, at: at, ld: ld}
+	case t.Type == dtype.F32:
+		return operand{rows: t.F32()[at:], ld: ld}
 	}
-	return o
+	return operand{short: t.BF16()[at:], ld: ld}
 }

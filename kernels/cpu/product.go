@@ -1,6 +1,9 @@
 package cpu
 
-import "furlong/dtype"
+import (
+	"furlong/dtype"
+	"furlong/tensor"
+)
 
 // A product is one matrix product of a job: c [m, n] from a [m, k] and b [k, n], every element one chain over
 // ascending k. Forward, input gradient and weight gradient differ only in strides and flags.
@@ -15,14 +18,17 @@ type product struct {
 	add     bool // the finished chain is added to c
 }
 
-// An operand is b, either in panels [n/16][k][16] or row-major. Exactly one slice is set.
+// An operand is b, either in panels [n/16][k][16] or row-major. Exactly one of the first six is set.
 type operand struct {
 	packed []float32
 	half   []uint16 // panels of bfloat16
+	codes  *codes   // panels of codes, from panel at on
 	rows   []float32
-	short  []uint16 // rows of bfloat16
-	ld     int      // elements from row to row of rows and short
-	shift  int      // columns of the first panel that lie before column 0
+	short  []uint16       // rows of bfloat16
+	coded  *tensor.Tensor // rows of codes, from element at on
+	at     int
+	ld     int // elements from row to row of rows, short and coded
+	shift  int // columns of the first panel that lie before column 0
 }
 
 // A block is a part of a product: rows r0 up to r1 of panels p0 up to p1.
@@ -48,23 +54,32 @@ func (p *product) compute(simd bool, s *scratch, u block) {
 		p.apart(simd, s, u)
 		return
 	}
+	if simd && p.b.codes != nil && u.r1-u.r0 == 1 {
+		p.single(s, u)
+		return
+	}
 	r := &s.run
 	*r = run{product: p, block: u, simd: simd}
 	r.all(s, p.cut(u))
 }
 
-// cut returns the length of the pieces of k. A block of one tile has no use for a piece of b twice, and sums that are added
-// at the end had better be whole.
+// cut returns the length of the pieces of k. A block of one tile has no use for a piece of b twice, unless it has
+// to be turned into numbers first, and sums that are added at the end had better be whole.
 func (p *product) cut(u block) int {
-	if u.r1-u.r0 <= tallest || p.add && p.k <= deepK {
+	low := u.r1-u.r0 <= tallest
+	if low && p.b.codes == nil || p.add && p.k <= deepK {
 		return p.k
 	}
 	most := deepK
-	if (u.r1-u.r0)*(u.p1-u.p0)*panel <= smallC {
+	if low || (u.r1-u.r0)*(u.p1-u.p0)*panel <= smallC {
 		most = shortK
 	}
 	pieces := (p.k + most - 1) / most
-	return (p.k + pieces - 1) / pieces
+	cut := (p.k + pieces - 1) / pieces
+	if p.b.codes != nil {
+		cut = (cut + panel - 1) / panel * panel // codes are read by fours, and scales change at multiples of sixteen
+	}
+	return cut
 }
 
 // apart computes a block whose sums come in pieces and are added to c: in memory of its own first.
@@ -88,9 +103,12 @@ func (p *product) apart(simd bool, s *scratch, u block) {
 
 // from returns b without its first n columns. It must be row-major.
 func (b operand) from(n int) operand {
-	if b.rows != nil {
+	switch {
+	case b.coded != nil:
+		b.at += n
+	case b.rows != nil:
 		b.rows = b.rows[n:]
-	} else {
+	default:
 		b.short = b.short[n:]
 	}
 	return b

@@ -177,6 +177,10 @@ func (r *run) unpack(dst []float32, p int) {
 	switch {
 	case b.half != nil:
 		widenPanel(r.simd, dst, b.half[(p*r.k+r.k0)*panel:], r.kc)
+	case b.codes != nil:
+		b.codes.unpack(r.simd, dst, b.at+p, r.k0, r.kc)
+	case b.coded != nil:
+		codeRows(r.simd, dst, b.coded, b.at+at, min(panel, r.n-panel*p), r.kc)
 	case panel*(p+1) > r.n:
 		b.packEdge(dst, at, r.n-panel*p, r.kc)
 	case b.rows != nil:

@@ -7,7 +7,8 @@ import (
 )
 
 // A Backend runs every kernel in F, on the calling goroutine. It holds nothing: any number of goroutines may share one.
-// Activations, gradients and maps are tensors of F; weights may be F32, BF16 or, when F is float64, F64.
+// Activations, gradients and maps are tensors of F; weights may be F32, BF16,
+// quantised or, when F is float64, F64.
 type Backend[F Float] struct{}
 
 var (
@@ -93,6 +94,8 @@ func data[F Float](t *tensor.Tensor) []F {
 // widen returns t's values in F. It copies those of a narrower format; a wider one panics.
 func widen[F Float](t *tensor.Tensor) []F {
 	switch {
+	case t.Quantised():
+		return dequantised[F](t)
 	case t.Type == dtype.BF16:
 		return convert[F](t.BF16(), dtype.FromBF16)
 	case t.Type == dtype.F32 && wide[F]():

@@ -30,6 +30,7 @@ type family struct {
 
 var families = []family{
 	{"attend", (*gen).attend},
+	{"codes", (*gen).codes},
 	{"gemm", (*gen).gemm},
 	{"head", (*gen).head},
 	{"hyper", (*gen).hyper},
@@ -39,6 +40,7 @@ var families = []family{
 	{"pause", (*gen).pause},
 	{"pool", (*gen).pool},
 	{"rope", (*gen).rope},
+	{"round", (*gen).round},
 	{"rows", (*gen).rows},
 	{"streams", (*gen).streams},
 	{"swiglu", (*gen).swiglu},

@@ -1,0 +1,226 @@
+package cpu
+
+import (
+	"fmt"
+
+	"furlong/dtype"
+	"furlong/kernels/cpu/asm"
+	"furlong/tensor"
+)
+
+// codes is a quantised weight as products read it: panels of sixteen columns like those of [panels], but of codes, with a line of sixteen
+// scales for each block of k. Products turn a piece of a panel into float32 at a time.
+//
+// An E4M3 panel is [k][16] codes. An E2M1 panel is [k/4] quads of 32 bytes; see [quadAt].
+type codes struct {
+	e, n, k int
+	block   int            // k that share scales
+	type_   dtype.Type     // of the codes
+	mem     *tensor.Tensor // U8
+	scales  *tensor.Tensor // F32 for E4M3, E8M0 for E2M1: [e*n/16, k/block, 16]
+	odd     *tensor.Tensor // U8: 1 for a panel that the assembly has no words for: a code that is NaN, a scale near float32's ends
+}
+
+// Memory returns codes, scales and what is known of panels.
+func (c *codes) Memory() [][]byte { return [][]byte{c.mem.Mem, c.scales.Mem, c.odd.Mem} }
+
+// prepareCodes is Prepare for a quantised weight.
+func (b *Backend) prepareCodes(w *tensor.Tensor) {
+	checkCodes(w)
+	e, n, k := shape(w)
+	c, ok := w.Layout.(*codes)
+	if !ok || c.e != e || c.n != n || c.k != k || c.type_ != w.Type || c.block != w.Block[1] {
+		c = newCodes(w, e, n, k)
+		w.Layout = c
+	}
+	b.each(e*blocks(n), k*panel/4, func(lo, hi int, _ *scratch) {
+		for i := lo; i < hi; i++ {
+			c.pack(w, i)
+		}
+	})
+}
+
+// checkCodes panics unless w is in a format that products have.
+func checkCodes(w *tensor.Tensor) {
+	s := w.Scale.Type
+	switch {
+	case w.Len() == 0 || w.Block[0] < 1 || w.Block[1] < 1 || w.Block[1]%panel != 0 || w.Fused < 1:
+	case w.Type == dtype.E4M3 && (s == dtype.E8M0 || s == dtype.F32):
+		return
+	case w.Type == dtype.E2M1 && s == dtype.E8M0 && w.Dim()%2 == 0:
+		return
+	}
+	panic(fmt.Sprintf("prepare: weight is %v by %v in blocks of %v, want F8_E4M3 by F8_E8M0 or F32, or F4 with an even number of columns by F8_E8M0, "+
+		"no empty axis, and a multiple of %d columns in a block", w, w.Scale, w.Block, panel))
+}
+
+func newCodes(w *tensor.Tensor, e, n, k int) *codes {
+	c := &codes{e: e, n: n, k: k, block: w.Block[1], type_: w.Type}
+	scale := dtype.F32
+	if w.Type == dtype.E2M1 {
+		scale = dtype.E8M0
+	}
+	c.mem = tensor.New(dtype.U8, e*blocks(n), c.panelBytes())
+	c.scales = tensor.New(scale, e*blocks(n), c.lines(), panel)
+	c.odd = tensor.New(dtype.U8, e*blocks(n))
+	return c
+}
+
+// panelBytes is the size of a panel's codes.
+func (c *codes) panelBytes() int {
+	if c.type_ == dtype.E2M1 {
+		return (c.k + 3) / 4 * quadBytes
+	}
+	return c.k * panel
+}
+
+// lines returns how many lines of scales a panel has.
+func (c *codes) lines() int { return (c.k + c.block - 1) / c.block }
+
+// pack fills panel i, counted over all matrices.
+func (c *codes) pack(w *tensor.Tensor, i int) {
+	first := i % blocks(c.n) * panel
+	rows, from := min(panel, c.n-first), i/blocks(c.n)*c.n+first
+	to := c.mem.Mem[i*c.panelBytes():][:c.panelBytes()]
+	clear(to)
+	odd := false
+	for r := range rows {
+		row := w.Mem[w.Type.Bytes((from+r)*c.k):][:w.Type.Bytes(c.k)]
+		if c.type_ == dtype.E2M1 {
+			packE2M1(to, row, r)
+		} else {
+			odd = packE4M3(to, row, r) || odd
+		}
+		odd = c.packScales(w, i, r, from+r) || odd
+	}
+	c.odd.Mem[i] = 0
+	if odd {
+		c.odd.Mem[i] = 1
+	}
+}
+
+// packE4M3 sets column r of a panel. It reports whether a code is NaN.
+func packE4M3(to, row []byte, r int) (nan bool) {
+	for k, b := range row {
+		to[k*panel+r] = b
+		nan = nan || b&0x7f == 0x7f
+	}
+	return nan
+}
+
+// packE2M1 sets column r of a panel, which was zero.
+func packE2M1(to, row []byte, r int) {
+	for i, b := range row {
+		at, shift := quadAt(2*i, r)
+		to[at] |= b & 15 << shift
+		at, shift = quadAt(2*i+1, r)
+		to[at] |= b >> 4 << shift
+	}
+}
+
+const quadBytes = 2 * panel // four lines of half bytes
+
+// quadAt returns the byte of an E2M1 panel that holds line k of column r, and the bits that it lies up: four lines share 32 bytes, in the
+// order in which AVX2 widens bytes.
+func quadAt(k, r int) (at, shift int) {
+	return k/4*quadBytes + 16*(r%8/4) + 8*(k%2) + 2*(r%4) + r/8, 4 * (k % 4 / 2)
+}
+
+// packScales sets column r of panel i's lines to the scales of a row of w. It reports whether one is beyond the assembly.
+func (c *codes) packScales(w *tensor.Tensor, i, r, row int) (odd bool) {
+	grid := scaleRow(w, row)
+	for l := range c.lines() {
+		at := (i*c.lines()+l)*panel + r
+		if c.type_ == dtype.E2M1 {
+			s := w.Scale.Mem[grid+l]
+			c.scales.Mem[at] = s
+			odd = odd || s == 0 || s == dtype.NaNE8M0
+			continue
+		}
+		s := scaleOf(w, grid+l)
+		c.scales.F32()[at] = s
+		odd = odd || oddScale(s)
+	}
+	return odd
+}
+
+// oddScale reports whether s times 2^120, which the assembly multiplies E4M3 codes by, is beyond float32.
+func oddScale(s float32) bool { return s >= 0x1p8 || s <= -0x1p8 }
+
+// scaleRow returns where the scales of a row begin, counted over all matrices.
+func scaleRow(w *tensor.Tensor, row int) int {
+	_, n, k := shape(w)
+	part := n / w.Fused // rows of one of the matrices that lie one below the other
+	parts, in := row/part, row%part
+	return (parts*((part+w.Block[0]-1)/w.Block[0]) + in/w.Block[0]) * ((k + w.Block[1] - 1) / w.Block[1])
+}
+
+// scaleOf returns scale i of w.
+func scaleOf(w *tensor.Tensor, i int) float32 {
+	if w.Scale.Type == dtype.F32 {
+		return w.Scale.F32()[i]
+	}
+	return dtype.FromE8M0(w.Scale.Mem[i])
+}
+
+// operand returns matrix e from column n on as an operand.
+func (c *codes) operand(e, n int) operand {
+	return operand{codes: c, at: e*blocks(c.n) + n/panel, shift: n % panel}
+}
+
+// size returns the number of elements of the weight.
+func (c *codes) size() int { return c.e * c.n * c.k }
+
+// unpack sets dst [n, 16] to lines k up to k+n of panel i.
+func (c *codes) unpack(simd bool, dst []float32, i, k, n int) {
+	_ = dst[n*panel-1]
+	if !simd || c.odd.Mem[i] != 0 {
+		c.plain(dst, i, k, n)
+		return
+	}
+	mem, line := i*c.panelBytes(), (i*c.lines()+k/c.block)*panel
+	first := c.block - k%c.block
+	if c.type_ == dtype.E2M1 {
+		asm.UnpackE2M1(&dst[0], &c.mem.Mem[mem+k/4*quadBytes], &c.scales.Mem[line], n, first, c.block)
+		return
+	}
+	asm.UnpackE4M3(&dst[0], &c.mem.Mem[mem+k*panel], &c.scales.F32()[line], n, first, c.block)
+}
+
+// plain is unpack in Go.
+func (c *codes) plain(dst []float32, i, k, n int) {
+	mem := c.mem.Mem[i*c.panelBytes():]
+	for l := k; l < k+n; l++ {
+		line := (i*c.lines() + l/c.block) * panel
+		for r := range panel {
+			x := &dst[(l-k)*panel+r]
+			if c.type_ == dtype.E2M1 {
+				at, shift := quadAt(l, r)
+				*x = dtype.FromE2M1(mem[at]>>shift) * dtype.FromE8M0(c.scales.Mem[line+r])
+				continue
+			}
+			*x = dtype.FromE4M3(mem[l*panel+r]) * c.scales.F32()[line+r]
+		}
+	}
+}
+
+// dot sets y [32] to the row x times panels i and i+1, which the assembly must have words for.
+func (c *codes) dot(y, x []float32, i int) {
+	_, _ = y[2*panel-1], x[c.k-1]
+	mem, line := i*c.panelBytes(), i*c.lines()*panel
+	if c.type_ == dtype.E2M1 {
+		asm.DotE2M1(&y[0], &x[0], &c.mem.Mem[mem], &c.scales.Mem[line], c.k, c.block, c.block, c.panelBytes(), c.lines()*panel)
+		return
+	}
+	asm.DotE4M3(&y[0], &x[0], &c.mem.Mem[mem], &c.scales.F32()[line], c.k, c.block, c.block, c.panelBytes(), 4*c.lines()*panel)
+}
+
+// plainPanels reports whether one of panels i up to j is odd.
+func (c *codes) oddIn(i, j int) bool {
+	for _, o := range c.odd.Mem[i:j] {
+		if o != 0 {
+			return true
+		}
+	}
+	return false
+}

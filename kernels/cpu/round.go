@@ -1,0 +1,46 @@
+package cpu
+
+import (
+	"fmt"
+
+	"furlong/kernels/cpu/asm"
+	"furlong/kernels/ref"
+	"furlong/tensor"
+)
+
+// e4m3Cost is the work of one element of Round, in multiply-adds.
+const e4m3Cost = 8
+
+// Round sets y to x rounded to E4M3 by groups; see [furlong/kernels.Linear].
+func (b *Backend) Round(y, x *tensor.Tensor, group int) {
+	dim, rows := x.Dim(), x.Rows()
+	want("round", "y", y, x.Shape[0], wide(x))
+	if group < 1 || y.Dim() != dim {
+		panic(fmt.Sprintf("round: y is %s in groups of %d, want %s in groups of 1 or more", dims(y.Shape), group, dims(x.Shape)))
+	}
+	out, in := y.F32(), x.F32()
+	b.eachShort(rows, dim*e4m3Cost, func(lo, hi int, _ *scratch) {
+		for r := lo; r < hi; r++ {
+			b.roundRow(out[r*dim:][:dim], in[r*dim:][:dim], group)
+		}
+	})
+}
+
+// roundRow rounds whole groups of whole vectors in assembly. A last group that is shorter is one call more.
+func (b *Backend) roundRow(y, x []float32, group int) {
+	for _, n := range [2]int{group, len(x) % group} {
+		if n == 0 || n > len(x) {
+			continue
+		}
+		if !b.whole(n) {
+			for len(x) >= n {
+				ref.RoundGroup(y[:n], x[:n])
+				y, x = y[n:], x[n:]
+			}
+			continue
+		}
+		groups := len(x) / n
+		asm.RoundE4M3(part(y, 0, groups*n), &x[0], n, groups)
+		y, x = y[groups*n:], x[groups*n:]
+	}
+}
