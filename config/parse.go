@@ -95,7 +95,7 @@ func (s *Set) file(path string, line *layer) *layer {
 func (s *Set) recipeLayer(name string, line *layer) *layer {
 	text, err := Recipe(name)
 	if err != nil {
-		line.errs = append(line.errs, err)
+		line.errs = append(line.errs, fmt.Errorf("--%w", err)) // the flag has the name of what it names
 		return &layer{}
 	}
 	l := s.text(source{name: "recipe " + name, lines: true}, text)

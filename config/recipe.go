@@ -41,7 +41,7 @@ func Recipe(name string) (string, error) {
 	if n := nearest.Name(name, Recipes()); n != "" {
 		near = ", did you mean " + n + "?"
 	}
-	return "", fmt.Errorf("--recipe is %q, want one of %s%s", name, strings.Join(Recipes(), ", "), near)
+	return "", fmt.Errorf("recipe is %q, want one of %s%s", name, strings.Join(Recipes(), ", "), near)
 }
 
 var sectionLine = regexp.MustCompile(`^\[[a-z][a-z ]*\]\s*(#.*)?$`)

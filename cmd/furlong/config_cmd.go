@@ -70,7 +70,7 @@ func (e *env) printRecipe() int {
 	}
 	text, err := config.Recipe(e.args[0])
 	if err != nil {
-		return e.fail(err)
+		return e.usage(fmt.Sprintf("furlong config recipe: %v", err))
 	}
 	fmt.Fprint(e.stdout, text)
 	return exitOK
