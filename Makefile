@@ -5,19 +5,20 @@
 #   make race    the same under the race detector, with the invariants checked; needs a C compiler
 #   make fmt     rewrites files in gofumpt's form
 #   make lint    vet, staticcheck, golangci-lint; builds them the first time, about three minutes
+#   make generated  checks that committed assembly is what its generator writes; that is a module of its own
 #   make fuzz    every fuzz test for FUZZTIME each
 #   make bench   every benchmark once; for a comparison see CONTRIBUTING.md
 #   make performance  the figures and the plot of docs/performance.md; minutes, for a quiet machine
 #   make slow    the tests that take long: more seeds, more sizes, longer runs
 #   make docs    what the documentation promises: examples run, links lead somewhere, every package has its page
-#   make ci      build, format, vet, test, lint, race, and a short run of the default recipe
+#   make ci      build, format, vet, test, generated, lint, race, and a short run of the default recipe
 
 GO       ?= go
 PKG      ?= ./...
 FUZZTIME ?= 10s
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: build test race vet format fmt lint fuzz bench slow docs ci size smoke
+.PHONY: build test race vet format fmt lint generated fuzz bench slow docs ci size smoke
 .DEFAULT_GOAL := build
 
 build:
@@ -44,6 +45,9 @@ fmt:
 lint: vet
 	$(TOOL) staticcheck $(PKG)
 	$(TOOL) golangci-lint run $(PKG)
+
+generated:
+	$(GO) test -C kernels/cpu/asm/gen .
 
 # go test takes one fuzz test at a time. Minimising what is merely interesting is not worth its minute.
 fuzz:
@@ -77,4 +81,4 @@ size: build
 smoke:
 	bash .ci/smoke
 
-ci: size format vet test lint race smoke
+ci: size format vet test generated lint race smoke
