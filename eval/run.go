@@ -68,15 +68,7 @@ func requests(prompts []*rl.Prompt, n int, sampling rl.Sampling) ([]rl.Request, 
 
 // seed makes one seed of three numbers.
 func seed(evaluation uint64, problem, sample int) uint64 {
-	return mix(mix(mix(evaluation)+uint64(problem)) + uint64(sample))
-}
-
-// mix is the step of SplitMix64: it maps 64 bits to 64 others, one to one, near ones far apart.
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return rl.MixSeed(0, evaluation, uint64(problem), uint64(sample))
 }
 
 // generate returns the samples in the order of their requests, whatever the order in which they finish.

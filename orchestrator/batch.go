@@ -48,7 +48,7 @@ func (l *Loop) requests(prompts []*rl.Prompt) []rl.Request {
 	for _, p := range prompts {
 		for j := range n {
 			s := l.Config.Sampling
-			s.Seed = mix(l.Config.Seed, uint64(p.Group), uint64(j))
+			s.Seed = seed(l.Config.Seed, p.Group, j)
 			reqs = append(reqs, rl.Request{ID: p.Group*int64(n) + int64(j), Prompt: p, Index: j, Sampling: s})
 		}
 	}
@@ -97,14 +97,7 @@ func (l *Loop) await(ctx context.Context, c int) (*batch, error) {
 	}
 }
 
-// mix turns numbers into one seed, by the finaliser of splitmix64 over each.
-func mix(xs ...uint64) uint64 {
-	z := uint64(0x9E3779B97F4A7C15)
-	for _, x := range xs {
-		z += x + 0x9E3779B97F4A7C15
-		z = (z ^ z>>30) * 0xBF58476D1CE4E5B9
-		z = (z ^ z>>27) * 0x94D049BB133111EB
-		z ^= z >> 31
-	}
-	return z
+// seed returns the seed of sample number index of a group. It begins with a number of its own, so that no evaluation draws with the same.
+func seed(run uint64, group int64, index int) uint64 {
+	return rl.MixSeed(0x9e3779b97f4a7c15, run, uint64(group), uint64(index))
 }

@@ -67,7 +67,7 @@ func (s *sum) Load(_ context.Context, dir string) error {
 
 // answers draws each token from the policy's weights, the prompt and the seed; 0 ends a response.
 func (s *sum) answers(v rl.Version, r rl.Request, soFar []int32) (int32, float32) {
-	x := mix(s.policy[v], uint64(r.Prompt.Group), r.Sampling.Seed, uint64(len(soFar)))
+	x := rl.MixSeed(0, s.policy[v], uint64(r.Prompt.Group), r.Sampling.Seed, uint64(len(soFar)))
 	return int32(x % 7), -float32(x%97) / 31
 }
 
@@ -274,5 +274,12 @@ func TestOldCheckpointsGo(t *testing.T) {
 	_, cycles, err := checkpoints(dir)
 	if want := []int{2, 4, 6}; err != nil || !slices.Equal(cycles, want) {
 		t.Errorf("checkpoints %v, %v, want %v", cycles, err, want)
+	}
+}
+
+// A run can be resumed, and repeated, only as long as these stay what they are.
+func TestSeedsStay(t *testing.T) {
+	if a, b := seed(42, 0, 0), seed(42, 123456, 7); a != 0xbdc7d5e024e5780f || b != 0xeedaca28d360f5b9 {
+		t.Errorf("seeds are %#x and %#x, want 0xbdc7d5e024e5780f and 0xeedaca28d360f5b9", a, b)
 	}
 }

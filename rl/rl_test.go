@@ -43,3 +43,20 @@ func TestInvTemperature(t *testing.T) {
 		}
 	}
 }
+
+// The first numbers of SplitMix64 from 0, as its authors' program prints them, are those that 0 and its counter give.
+func TestMixSeed(t *testing.T) {
+	counter := uint64(0)
+	for _, want := range []uint64{0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f} {
+		if got := MixSeed(0, counter); got != want {
+			t.Errorf("MixSeed(0, %#x) = %#x, want %#x", counter, got, want)
+		}
+		counter += 0x9e3779b97f4a7c15
+	}
+	if a, b := MixSeed(1, 2, 3), MixSeed(MixSeed(1, 2), 3); a != b {
+		t.Errorf("two numbers at once give %#x, one after the other %#x", a, b)
+	}
+	if got := MixSeed(7); got != 7 {
+		t.Errorf("nothing mixed into 7 gives %d", got)
+	}
+}
