@@ -97,7 +97,7 @@ func (e *Engine) request(c *call, q rl.Request) (*request, error) {
 	}
 	n, s := len(q.Prompt.Tokens), &rl.Sample{Request: q.ID, Prompt: q.Prompt, Index: q.Index, Sampling: q.Sampling}
 	bad := func(format string, args ...any) (*request, error) { return nil, named(s, fmt.Errorf(format, args...)) }
-	if err := sample.Validate(q.Sampling); err != nil {
+	if err := sample.Validate(q.Sampling, sample.Wire); err != nil {
 		return bad("%w", err)
 	}
 	if n == 0 {

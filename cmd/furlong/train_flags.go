@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"furlong/config"
 	"furlong/data"
@@ -12,6 +11,7 @@ import (
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
+	"furlong/rollout/sample"
 	"furlong/tokenizer"
 	"furlong/train"
 )
@@ -66,32 +66,24 @@ func defaultSample() sampleFlags {
 
 // check reports everything that is wrong with f, in the words of flags that begin with prefix.
 func (f sampleFlags) check(prefix string) error {
-	var errs []error
-	bad := func(flag, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("--%s-%s is "+format, append([]any{prefix, flag}, args...)...))
+	flag := func(name string) string { return "--" + prefix + "-" + name }
+	return sample.Validate(f.parameters(), sample.Names{
+		Temperature: flag("temperature"), TopP: flag("top-p"), TopK: flag("top-k"), MinP: flag("min-p"), MaxTokens: flag("max-response-len"),
+	})
+}
+
+// parameters returns f as sampling knows it: -1, which means all, is 0 there.
+func (f sampleFlags) parameters() rl.Sampling {
+	if f.TopK == -1 {
+		f.TopK = 0
 	}
-	if !(f.Temperature >= 0) || math.IsInf(f.Temperature, 1) {
-		bad("temperature", "%v, want 0 or more", f.Temperature)
-	}
-	if !(f.TopP > 0 && f.TopP <= 1) {
-		bad("top-p", "%v, want more than 0 and at most 1", f.TopP)
-	}
-	if f.TopK < -1 {
-		bad("top-k", "%d, want -1 (all) or more", f.TopK)
-	}
-	if !(f.MinP >= 0 && f.MinP <= 1) {
-		bad("min-p", "%v, want 0 to 1", f.MinP)
-	}
-	if f.MaxTokens < 1 {
-		bad("max-response-len", "%d, want at least 1", f.MaxTokens)
-	}
-	return errors.Join(errs...)
+	return rl.Sampling{Temperature: f.Temperature, TopP: f.TopP, TopK: f.TopK, MinP: f.MinP, MaxTokens: f.MaxTokens}
 }
 
 func (f sampleFlags) sampling(tok tokenizer.Tokenizer) rl.Sampling {
-	return rl.Sampling{
-		Temperature: f.Temperature, TopP: f.TopP, TopK: max(0, f.TopK), MinP: f.MinP, MaxTokens: f.MaxTokens, StopIDs: []int32{tok.EOS()},
-	}
+	s := f.parameters()
+	s.StopIDs = []int32{tok.EOS()}
+	return s
 }
 
 // batchFlags are other ways to say what the batch size already says.

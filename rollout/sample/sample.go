@@ -10,24 +10,30 @@ import (
 	"furlong/rl"
 )
 
-// Validate reports everything that is wrong with s, in the words of the sampling parameters that people send.
-func Validate(s rl.Sampling) error {
+// Names are what the parameters of sampling are called where they come from.
+type Names struct{ Temperature, TopP, TopK, MinP, MaxTokens string }
+
+// Wire are the names of the parameters that people send.
+var Wire = Names{"temperature", "top_p", "top_k", "min_p", "max_new_tokens"}
+
+// Validate reports everything that is wrong with s, by the names of n.
+func Validate(s rl.Sampling, n Names) error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !(s.Temperature >= 0) || math.IsInf(s.Temperature, 1) {
-		bad("temperature is %v, want 0 or more", s.Temperature)
+		bad("%s is %v, want 0 or more", n.Temperature, s.Temperature)
 	}
 	if !(s.TopP > 0 && s.TopP <= 1) {
-		bad("top_p is %v, want more than 0, at most 1", s.TopP)
+		bad("%s is %v, want more than 0 and at most 1", n.TopP, s.TopP)
 	}
 	if s.TopK < 0 {
-		bad("top_k is %d, want 0 or more", s.TopK)
+		bad("%s is %d, want 0 (all) or more", n.TopK, s.TopK)
 	}
 	if !(s.MinP >= 0 && s.MinP <= 1) {
-		bad("min_p is %v, want 0 to 1", s.MinP)
+		bad("%s is %v, want 0 to 1", n.MinP, s.MinP)
 	}
 	if s.MaxTokens < 1 {
-		bad("max_new_tokens is %d, want at least 1", s.MaxTokens)
+		bad("%s is %d, want at least 1", n.MaxTokens, s.MaxTokens)
 	}
 	return errors.Join(errs...)
 }
@@ -39,15 +45,7 @@ func Truncates(s rl.Sampling) bool {
 
 // Uniform returns the number in [0, 1) that decides token i under a seed.
 func Uniform(seed uint64, i int) float64 {
-	return float64(mix(mix(seed)+uint64(i)*0x9e3779b97f4a7c15)>>11) * 0x1p-53
-}
-
-// mix is splitmix64's finaliser after one step of its counter.
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return float64(rl.MixSeed(0, seed, uint64(i)*0x9e3779b97f4a7c15)>>11) * 0x1p-53
 }
 
 // A Drawer draws tokens. It keeps its scratch memory; one goroutine uses it.

@@ -250,18 +250,28 @@ func TestValidate(t *testing.T) {
 		{func(*rl.Sampling) {}, ""},
 		{func(s *rl.Sampling) { s.Temperature = 0 }, ""},
 		{func(s *rl.Sampling) { s.Temperature = math.NaN() }, "temperature is NaN, want 0 or more"},
-		{func(s *rl.Sampling) { s.TopP, s.TopK = 0, -1 }, "top_p is 0, want more than 0, at most 1\ntop_k is -1, want 0 or more"},
+		{func(s *rl.Sampling) { s.TopP, s.TopK = 0, -1 }, "top_p is 0, want more than 0 and at most 1\ntop_k is -1, want 0 (all) or more"},
 		{func(s *rl.Sampling) { s.MinP, s.MaxTokens = 2, 0 }, "min_p is 2, want 0 to 1\nmax_new_tokens is 0, want at least 1"},
 	} {
 		s := rl.DefaultSampling()
 		tt.change(&s)
 		got := ""
-		if err := Validate(s); err != nil {
+		if err := Validate(s, Wire); err != nil {
 			got = err.Error()
 		}
 		if got != tt.want {
 			t.Errorf("Validate(%+v) = %q, want %q", s, got, tt.want)
 		}
+	}
+}
+
+// TestValidateByName wants each parameter under the name that it was asked for by.
+func TestValidateByName(t *testing.T) {
+	names := Names{"--t", "--p", "--k", "--m", "--n"}
+	err := Validate(rl.Sampling{Temperature: -1, TopP: 2, TopK: -2, MinP: -1}, names)
+	want := "--t is -1, want 0 or more\n--p is 2, want more than 0 and at most 1\n--k is -2, want 0 (all) or more\n--m is -1, want 0 to 1\n--n is 0, want at least 1"
+	if err == nil || err.Error() != want {
+		t.Errorf("Validate = %v, want %s", err, want)
 	}
 }
 
