@@ -9,43 +9,73 @@ type run struct {
 
 	m0, rows int // rows of the piece
 	k0, kc   int // its part of k
+	q0, q1   int // its panels
 	first    []float32
 	as, ak   int // strides of first, which is a at (m0, k0)
 
+	straight           bool // b is read where it lies
+	group              int  // panels of a piece
+	held               int  // first panel of copyB, -1 if there is none
 	copyA, copyB, edge []float32
 }
 
 // all computes the block with k in pieces of cut.
 func (r *run) all(s *scratch, cut int) {
-	tall := max(pieceA/cut/tallest*tallest, 4*tallest)
+	tall := r.tall(cut)
 	r.reserve(s, min(tall, r.r1-r.r0), cut)
 	for r.k0 = 0; r.k0 < r.k; r.k0 += cut {
 		r.kc = min(cut, r.k-r.k0)
 		r.t.k, r.t.from, r.t.add = r.kc, r.from || r.k0 > 0, r.add
+		r.held = -1
 		for r.m0 = r.r0; r.m0 < r.r1; r.m0 += r.rows {
 			r.rows = min(tall, r.r1-r.m0)
 			r.takeA()
-			r.sweep()
+			for r.q0 = r.p0; r.q0 < r.p1; r.q0 = r.q1 {
+				r.q1 = min(r.q0+r.group, r.p1)
+				r.fill()
+				r.sweep()
+			}
 		}
 	}
 }
 
+// tall returns the rows of a piece that is cut deep: whole tiles, and not much fewer in the last piece.
+func (r *run) tall(cut int) int {
+	rows := r.r1 - r.r0
+	most := max(pieceA/cut/tallest*tallest, 4*tallest)
+	pieces := (rows + most - 1) / most
+	tiles := (rows + tallest*pieces - 1) / (tallest * pieces)
+	return tallest * tiles
+}
+
 // reserve takes the scratch memory that pieces of rows x cut need.
 func (r *run) reserve(s *scratch, rows, cut int) {
-	if r.copies() {
+	if r.copies(cut) {
 		r.copyA = s.f32(rows*cut + 8)
 	}
-	if r.b.packed == nil {
-		r.copyB = s.f32(panel * cut * widest) // the last piece may be low, and then takes more panels than this one
+	r.straight, r.group = r.direct(cut), r.p1-r.p0
+	switch {
+	case !r.straight:
+		r.group = min(r.group, max(pieceB/(panel*cut), widest))
+		r.copyB = s.f32(r.group * panel * cut)
+	case r.b.rows != nil:
+		r.copyB = s.f32(panel * cut) // for a last panel that is not full
 	}
 	r.edge = s.f32(rows * panel)
 }
 
+// direct reports whether b is read where it lies, with k in pieces of cut: in panels of numbers, or in rows that the tiles read once or
+// twice or that stay near.
+func (r *run) direct(cut int) bool {
+	low := r.r1-r.r0 <= tallest
+	return r.b.packed != nil || r.b.half != nil && low || r.b.rows != nil && (r.r1-r.r0 <= 2*tallest || cut*r.b.ld <= near)
+}
+
 // copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines
 // lie far apart: they would compete for the same sets of the cache.
-func (r *run) copies() bool {
+func (r *run) copies(cut int) bool {
 	if r.turned() {
-		return r.r1-r.r0 > tallest && r.p1-r.p0 >= 2
+		return r.r1-r.r0 > tallest && r.p1-r.p0 >= 2 && cut*r.product.ak > near
 	}
 	return r.r1-r.r0 > tallest && r.p1-r.p0 >= 8 && r.product.as >= 512
 }
@@ -85,7 +115,7 @@ func (r *run) tileA(row, height int) {
 
 // sweep runs the rows of the piece over all panels of the block.
 func (r *run) sweep() {
-	for p := r.p0; p < r.p1; {
+	for p := r.q0; p < r.q1; {
 		vecs := r.abreast(p)
 		n := (vecs + 1) / 2
 		m := r.stacks(p, n)
@@ -101,7 +131,7 @@ func (r *run) sweep() {
 
 // abreast returns how many vectors a tile takes at once from panel p on: low tiles take more, to have enough chains.
 func (r *run) abreast(p int) int {
-	if p+2 <= r.p1 && r.left(p) == 3*vec && panel*p >= r.b.shift && !(r.copyA != nil && r.turned()) {
+	if p+2 <= r.q1 && r.left(p) == 3*vec && panel*p >= r.b.shift && !(r.copyA != nil && r.turned()) {
 		return 3
 	}
 	n := 1
@@ -111,7 +141,7 @@ func (r *run) abreast(p int) int {
 	case r.rows <= 3:
 		n = 2
 	}
-	for n > 1 && (p+n > r.p1 || !r.inside(p, n)) {
+	for n > 1 && (p+n > r.q1 || !r.inside(p, n)) {
 		n /= 2
 	}
 	return 2 * n
@@ -128,45 +158,67 @@ func (r *run) inside(p, n int) bool {
 // mostWork is the multiply-adds of one call of assembly: about 40 microseconds.
 const mostWork = 1 << 21
 
-// stacks returns how many times n panels from p on one call can take: what is not stored in panels comes piece by
-// piece.
+// stacks returns how many times n panels from p on one call can take.
 func (r *run) stacks(p, n int) int {
-	if r.b.packed == nil && (r.b.half == nil || r.rows > tallest) || !r.inside(p, n) {
+	if !r.inside(p, n) {
 		return 1
 	}
 	m := 1
-	for p+(m+1)*n <= r.p1 && r.inside(p, (m+1)*n) && (m+1)*n*panel*r.rows*r.kc <= mostWork {
+	for p+(m+1)*n <= r.q1 && r.inside(p, (m+1)*n) && (m+1)*n*panel*r.rows*r.kc <= mostWork {
 		m++
 	}
 	return m
 }
 
-// takeB points the tile at the piece of n panels from p on, unpacked if it is not stored so.
+// fill unpacks the panels of the piece, unless b is read where it lies or they are there already.
+func (r *run) fill() {
+	if r.straight || r.held == r.q0 {
+		return
+	}
+	r.held = r.q0
+	p := r.q0
+	if r.b.rows != nil {
+		if whole := min(r.q1, r.n/panel); whole > p {
+			packPanels(r.simd, r.copyB, r.b.rows[r.k0*r.b.ld+panel*p:], r.kc, whole-p, r.b.ld)
+			p = whole
+		}
+	}
+	for ; p < r.q1; p++ {
+		r.unpack(r.copyB[(p-r.q0)*panel*r.kc:][:panel*r.kc], p)
+	}
+}
+
+// takeB points the tile at n panels of the piece from p on.
 func (r *run) takeB(p, n int) {
-	b := &r.b
+	b, t := &r.b, &r.t
+	t.half, t.bk, t.bp = nil, panel, panel*r.k
 	at := (p*r.k + r.k0) * panel
-	r.t.half = nil
-	r.t.bk, r.t.bp, r.t.bm = panel, panel*r.k, n*panel*r.k
-	r.t.ahead = r.ahead(n)
 	switch {
+	case !r.straight:
+		t.b, t.bp = r.copyB[(p-r.q0)*panel*r.kc:], panel*r.kc
 	case b.packed != nil:
-		r.t.b = b.packed[at:]
-		return
-	case b.half != nil && r.rows <= tallest:
-		r.t.half = b.half[at:]
-		return
+		t.b = b.packed[at:]
+	case b.half != nil:
+		t.half = b.half[at:]
+	case r.inside(p, n) || r.left(p) == 3*vec:
+		t.b, t.bk, t.bp = b.rows[r.k0*b.ld+panel*p:], b.ld, panel
+	default:
+		r.unpack(r.copyB, p)
+		t.b, t.bp = r.copyB, panel*r.kc
 	}
-	r.t.b, r.t.bp, r.t.ahead = r.copyB, panel*r.kc, 0
-	for i := range n {
-		r.unpack(r.copyB[i*panel*r.kc:][:panel*r.kc], p+i)
-	}
+	t.bm, t.ahead = n*t.bp, r.ahead(n)
 }
 
 // ahead returns how far ahead packed lines are fetched: in the next panel if this one stays in the cache for many
 // tiles, else a little further on.
 func (r *run) ahead(panels int) int {
-	if r.rows > tallest {
-		return panel * r.k * panels
+	switch {
+	case r.t.bk != panel && r.rows > 2*tallest:
+		return 0 // it stays near
+	case r.t.bk != panel:
+		return 8 * r.t.bk
+	case r.rows > tallest:
+		return panels * r.t.bp
 	}
 	return 512
 }

@@ -34,11 +34,11 @@ func (t *tile) check() {
 	}
 	_ = t.c[(rows-1)*t.cs+width-1]
 	_ = t.a[(t.n-1)*t.at+(t.rows-1)*t.as+(t.k-1)*t.ak]
-	last := (t.k-1)*t.bk + (t.panels()-1)*t.bp + (t.m-1)*t.bm + panel - 1
+	last := (t.k-1)*t.bk + (t.panels()-1)*t.bp + (t.m-1)*t.bm
 	if t.half != nil {
-		_ = t.half[last]
+		_ = t.half[last+panel-1]
 	} else {
-		_ = t.b[last]
+		_ = t.b[last+(t.vecs-1)%2*vec+vec-1]
 	}
 }
 

@@ -31,7 +31,8 @@ func (t *tile) plain() {
 func (t *tile) row(k, p int) (row [panel]float32) {
 	at := k*t.bk + p%t.panels()*t.bp + p/t.panels()*t.bm
 	if t.half == nil {
-		return [panel]float32(t.b[at:])
+		copy(row[:], t.b[at:])
+		return row
 	}
 	for j := range panel / 2 {
 		row[j], row[j+8] = dtype.FromBF16(t.half[at+2*j]), dtype.FromBF16(t.half[at+2*j+1])

@@ -143,3 +143,8 @@ func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, a
 //
 //go:noescape
 func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+
+// PackPanels copies n rows of panels*16 elements, ld apart, to panels [n, 16], ps apart.
+//
+//go:noescape
+func PackPanels(dst *float32, b *float32, n int, panels int, ld int, ps int)

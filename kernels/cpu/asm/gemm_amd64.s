@@ -5405,3 +5405,43 @@ store252:
 	JNZ     strip244
 	VZEROUPPER
 	RET
+
+// func PackPanels(dst *float32, b *float32, n int, panels int, ld int, ps int)
+// Requires: AVX
+TEXT ·PackPanels(SB), NOSPLIT, $0-48
+	MOVQ  dst+0(FP), AX
+	MOVQ  b+8(FP), CX
+	MOVQ  n+16(FP), DX
+	MOVQ  ld+32(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  ps+40(FP), SI
+	SHLQ  $0x02, SI
+	TESTQ DX, DX
+	JZ    end254
+
+loop253:
+	MOVQ  panels+24(FP), R9
+	MOVQ  CX, DI
+	MOVQ  AX, R8
+	TESTQ R9, R9
+	JZ    end256
+
+loop255:
+	VMOVUPS (DI), Y0
+	VMOVUPS Y0, (R8)
+	VMOVUPS 32(DI), Y0
+	VMOVUPS Y0, 32(R8)
+	ADDQ    $0x40, DI
+	ADDQ    SI, R8
+	DECQ    R9
+	JNZ     loop255
+
+end256:
+	ADDQ BX, CX
+	ADDQ $0x40, AX
+	DECQ DX
+	JNZ  loop253
+
+end254:
+	VZEROUPPER
+	RET

@@ -143,3 +143,6 @@ func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, a
 func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
 	panic(missing)
 }
+
+// PackPanels is for amd64.
+func PackPanels(dst *float32, b *float32, n int, panels int, ld int, ps int) { panic(missing) }

@@ -22,6 +22,7 @@ func (g *gen) gemm() {
 		g.tile(t.rows, t.vecs, false)
 		g.tile(t.rows, t.vecs, true)
 	}
+	g.packPanels()
 }
 
 // A tile is the state of one product function.
@@ -329,4 +330,28 @@ func (t *tile) advance() {
 	for range t.rows {
 		t.ADDQ(t.cs, t.c)
 	}
+}
+
+// packPanels goes row by row, so that memory is read in the order in which it lies.
+func (g *gen) packPanels() {
+	g.fn("PackPanels", "(dst, b *float32, n, panels, ld, ps int)",
+		"PackPanels copies n rows of panels*16 elements, ld apart, to panels [n, 16], ps apart.")
+	dst, b, n, ld, ps := g.arg("dst"), g.arg("b"), g.arg("n"), g.bytes("ld"), g.bytes("ps")
+	v := g.ymms(2)
+	g.loop(n, func() {
+		from, to, left := g.GP64(), g.GP64(), g.arg("panels")
+		g.MOVQ(b, from)
+		g.MOVQ(dst, to)
+		g.loop(left, func() {
+			for i, y := range v {
+				g.VMOVUPS(at(from, 32*i), y)
+				g.VMOVUPS(y, at(to, 32*i))
+			}
+			g.ADDQ(operand.Imm(64), from)
+			g.ADDQ(ps, to)
+		})
+		g.ADDQ(ld, b)
+		g.ADDQ(operand.Imm(64), dst)
+	})
+	g.end()
 }
