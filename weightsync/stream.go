@@ -82,6 +82,7 @@ func write(ctx context.Context, to io.Writer, w rl.Weights) error {
 		return err
 	}
 	if err := writeChunks(ctx, out, w); err != nil {
+		_ = out.Flush() // the receiver may say how far it came; what matters is err
 		return err
 	}
 	if _, err := out.Write(appendFrame(nil, endMagic, nil, 0, Digest(manifest))); err != nil {
