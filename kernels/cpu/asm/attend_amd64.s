@@ -64,69 +64,180 @@ both2:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	MOVQ   CX, R11
-	XORQ   R14, R14
+	MOVQ   DI, R14
 
-span6:
-	VMOVUPS      (R13)(R14*1), Y9
-	VMOVUPS      (R12)(R14*1), Y10
-	VMOVUPS      (R11), Y11
-	VFMADD231PS  Y9, Y11, Y1
-	VFMADD231PS  Y10, Y11, Y5
-	VMOVUPS      (R11)(DI*1), Y11
-	VFMADD231PS  Y9, Y11, Y2
-	VFMADD231PS  Y10, Y11, Y6
-	VMOVUPS      (R11)(DI*2), Y11
-	VFMADD231PS  Y9, Y11, Y3
-	VFMADD231PS  Y10, Y11, Y7
-	VMOVUPS      (R11)(R10*1), Y11
-	VFMADD231PS  Y9, Y11, Y4
-	VFMADD231PS  Y10, Y11, Y8
-	ADDQ         $0x20, R11
-	ADDQ         $0x20, R14
-	CMPQ         R14, DI
-	JLT          span6
-	VEXTRACTF128 $0x01, Y1, X9
-	VADDPS       X9, X1, X9
-	VEXTRACTF128 $0x01, Y2, X1
-	VADDPS       X1, X2, X1
-	VEXTRACTF128 $0x01, Y3, X2
-	VADDPS       X2, X3, X2
-	VEXTRACTF128 $0x01, Y4, X3
-	VADDPS       X3, X4, X3
-	VUNPCKLPS    X1, X9, X4
-	VUNPCKHPS    X1, X9, X1
-	VADDPS       X1, X4, X4
-	VUNPCKLPS    X3, X2, X1
-	VUNPCKHPS    X3, X2, X2
-	VADDPS       X2, X1, X1
-	VMOVLHPS     X1, X4, X2
-	VMOVHLPS     X4, X1, X1
-	VADDPS       X1, X2, X2
-	VMULPS       X0, X2, X2
-	VMOVUPS      X2, (AX)
-	VEXTRACTF128 $0x01, Y5, X1
-	VADDPS       X1, X5, X1
-	VEXTRACTF128 $0x01, Y6, X2
-	VADDPS       X2, X6, X2
-	VEXTRACTF128 $0x01, Y7, X3
-	VADDPS       X3, X7, X3
-	VEXTRACTF128 $0x01, Y8, X4
-	VADDPS       X4, X8, X4
-	VUNPCKLPS    X2, X1, X5
-	VUNPCKHPS    X2, X1, X1
-	VADDPS       X1, X5, X5
-	VUNPCKLPS    X4, X3, X1
-	VUNPCKHPS    X4, X3, X2
-	VADDPS       X2, X1, X1
-	VMOVLHPS     X1, X5, X2
-	VMOVHLPS     X5, X1, X1
-	VADDPS       X1, X2, X2
-	VMULPS       X0, X2, X2
-	VMOVUPS      X2, 16(AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x08, BX
-	SUBQ         $0x02, SI
-	JMP          pair3
+strip6:
+	CMPQ        R14, $0x00000100
+	JLT         single7
+	VMOVUPS     (R13), Y9
+	VMOVUPS     (R12), Y10
+	VMOVUPS     (R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     (R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     (R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     (R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     32(R13), Y9
+	VMOVUPS     32(R12), Y10
+	VMOVUPS     32(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     32(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     32(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     32(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     64(R13), Y9
+	VMOVUPS     64(R12), Y10
+	VMOVUPS     64(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     64(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     64(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     64(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     96(R13), Y9
+	VMOVUPS     96(R12), Y10
+	VMOVUPS     96(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     96(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     96(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     96(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     128(R13), Y9
+	VMOVUPS     128(R12), Y10
+	VMOVUPS     128(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     128(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     128(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     128(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     160(R13), Y9
+	VMOVUPS     160(R12), Y10
+	VMOVUPS     160(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     160(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     160(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     160(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     192(R13), Y9
+	VMOVUPS     192(R12), Y10
+	VMOVUPS     192(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     192(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     192(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     192(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	VMOVUPS     224(R13), Y9
+	VMOVUPS     224(R12), Y10
+	VMOVUPS     224(R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     224(R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     224(R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     224(R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	ADDQ        $0x00000100, R13
+	ADDQ        $0x00000100, R12
+	ADDQ        $0x00000100, R11
+	SUBQ        $0x00000100, R14
+	JMP         strip6
+
+single7:
+	TESTQ       R14, R14
+	JZ          done8
+	VMOVUPS     (R13), Y9
+	VMOVUPS     (R12), Y10
+	VMOVUPS     (R11), Y11
+	VFMADD231PS Y9, Y11, Y1
+	VFMADD231PS Y10, Y11, Y5
+	VMOVUPS     (R11)(DI*1), Y11
+	VFMADD231PS Y9, Y11, Y2
+	VFMADD231PS Y10, Y11, Y6
+	VMOVUPS     (R11)(DI*2), Y11
+	VFMADD231PS Y9, Y11, Y3
+	VFMADD231PS Y10, Y11, Y7
+	VMOVUPS     (R11)(R10*1), Y11
+	VFMADD231PS Y9, Y11, Y4
+	VFMADD231PS Y10, Y11, Y8
+	ADDQ        $0x00000020, R13
+	ADDQ        $0x00000020, R12
+	ADDQ        $0x00000020, R11
+	SUBQ        $0x00000020, R14
+	JMP         single7
+
+done8:
+	VPERM2F128 $0x21, Y5, Y1, Y9
+	VBLENDPS   $0xf0, Y5, Y1, Y1
+	VADDPS     Y9, Y1, Y1
+	VPERM2F128 $0x21, Y6, Y2, Y5
+	VBLENDPS   $0xf0, Y6, Y2, Y2
+	VADDPS     Y5, Y2, Y2
+	VPERM2F128 $0x21, Y7, Y3, Y5
+	VBLENDPS   $0xf0, Y7, Y3, Y3
+	VADDPS     Y5, Y3, Y3
+	VPERM2F128 $0x21, Y8, Y4, Y5
+	VBLENDPS   $0xf0, Y8, Y4, Y4
+	VADDPS     Y5, Y4, Y4
+	VSHUFPD    $0x05, Y2, Y1, Y5
+	VBLENDPS   $0xcc, Y2, Y1, Y1
+	VADDPS     Y5, Y1, Y1
+	VSHUFPD    $0x05, Y4, Y3, Y2
+	VBLENDPS   $0xcc, Y4, Y3, Y3
+	VADDPS     Y2, Y3, Y2
+	VSHUFPS    $0x88, Y2, Y1, Y3
+	VSHUFPS    $0xdd, Y2, Y1, Y1
+	VADDPS     Y1, Y3, Y1
+	VMULPS     Y0, Y1, Y1
+	VMOVUPS    Y1, (AX)
+	ADDQ       $0x20, AX
+	ADDQ       $0x08, BX
+	SUBQ       $0x02, SI
+	JMP        pair3
 
 done4:
 	VZEROUPPER
@@ -144,16 +255,16 @@ TEXT ·Softmax(SB), NOSPLIT, $0-40
 	LEAQ           1(CX), BX
 	SHRQ           $0x01, BX
 	TESTQ          BX, BX
-	JZ             end8
+	JZ             end10
 
-loop7:
+loop9:
 	VMOVUPS (DX), Y2
 	VMAXPS  Y1, Y2, Y1
 	ADDQ    $0x20, DX
 	DECQ    BX
-	JNZ     loop7
+	JNZ     loop9
 
-end8:
+end10:
 	VPERM2F128 $0x01, Y1, Y1, Y2
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       m+8(FP), DX
@@ -162,9 +273,9 @@ end8:
 	MOVQ       CX, DX
 	SHRQ       $0x01, DX
 	TESTQ      DX, DX
-	JZ         end11
+	JZ         end13
 
-loop10:
+loop12:
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -194,11 +305,11 @@ loop10:
 	VADDPS       X3, X2, X2
 	ADDQ         $0x20, AX
 	DECQ         DX
-	JNZ          loop10
+	JNZ          loop12
 
-end11:
+end13:
 	BTQ          $0x00, CX
-	JCC          last9
+	JCC          last11
 	VMOVUPS      (AX), Y3
 	VSUBPS       Y1, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -225,7 +336,7 @@ end11:
 	VMOVUPS      Y3, (AX)
 	VADDPS       X3, X2, X2
 
-last9:
+last11:
 	VSUBPS       Y1, Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
@@ -397,12 +508,12 @@ TEXT ·Values(SB), NOSPLIT, $0-64
 	SHLQ $0x02, R8
 	MOVQ BX, DI
 
-strip12:
+strip14:
 	CMPQ    DI, $0x00000040
-	JLT     single13
+	JLT     single15
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh15
+	JCC     fresh17
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -411,9 +522,9 @@ strip12:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start16
+	JMP     start18
 
-fresh15:
+fresh17:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -423,14 +534,14 @@ fresh15:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start16:
+start18:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end18
+	JZ    end20
 
-loop17:
+loop19:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -451,9 +562,9 @@ loop17:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop17
+	JNZ          loop19
 
-end18:
+end20:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -465,34 +576,34 @@ end18:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     strip12
+	JMP     strip14
 
-single13:
+single15:
 	TESTQ   DI, DI
-	JZ      done14
+	JZ      done16
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh19
+	JCC     fresh21
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start20
+	JMP     start22
 
-fresh19:
+fresh21:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start20:
+start22:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end22
+	JZ    end24
 
-loop21:
+loop23:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -508,9 +619,9 @@ loop21:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop21
+	JNZ          loop23
 
-end22:
+end24:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -518,9 +629,9 @@ end22:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
-	JMP     single13
+	JMP     single15
 
-done14:
+done16:
 	VZEROUPPER
 	RET
 
@@ -537,12 +648,12 @@ TEXT ·QueryGrad(SB), NOSPLIT, $0-64
 	SHLQ $0x02, R8
 	MOVQ BX, DI
 
-strip23:
+strip25:
 	CMPQ    DI, $0x00000040
-	JLT     single24
+	JLT     single26
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh26
+	JCC     fresh28
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -551,9 +662,9 @@ strip23:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start27
+	JMP     start29
 
-fresh26:
+fresh28:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -563,14 +674,14 @@ fresh26:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start27:
+start29:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end29
+	JZ    end31
 
-loop28:
+loop30:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -591,9 +702,9 @@ loop28:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop28
+	JNZ          loop30
 
-end29:
+end31:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -605,34 +716,34 @@ end29:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     strip23
+	JMP     strip25
 
-single24:
+single26:
 	TESTQ   DI, DI
-	JZ      done25
+	JZ      done27
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh30
+	JCC     fresh32
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start31
+	JMP     start33
 
-fresh30:
+fresh32:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start31:
+start33:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end33
+	JZ    end35
 
-loop32:
+loop34:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -648,9 +759,9 @@ loop32:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop32
+	JNZ          loop34
 
-end33:
+end35:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -658,9 +769,9 @@ end33:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
-	JMP     single24
+	JMP     single26
 
-done25:
+done27:
 	VZEROUPPER
 	RET
 
@@ -679,9 +790,9 @@ TEXT ·AttendGrad(SB), NOSPLIT, $0-64
 	VBROADCASTF128 (DI), Y1
 	VBROADCASTSS   scale+40(FP), Y2
 
-pair34:
+pair36:
 	TESTQ        BX, BX
-	JLE          done35
+	JLE          done37
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -714,16 +825,16 @@ pair34:
 	VPERM2F128   $0x20, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)
 	CMPQ         BX, $0x01
-	JEQ          done35
+	JEQ          done37
 	VPERM2F128   $0x31, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)(SI*1)
 	LEAQ         (AX)(SI*2), AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x02, BX
-	JMP          pair34
+	JMP          pair36
 
-done35:
+done37:
 	VZEROUPPER
 	RET
 
@@ -736,9 +847,9 @@ TEXT ·RowGrad(SB), NOSPLIT, $0-72
 	MOVQ dim+56(FP), BX
 	SHLQ $0x02, BX
 
-strip36:
+strip38:
 	CMPQ    BX, $0x00000100
-	JLT     single37
+	JLT     single39
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -750,9 +861,9 @@ strip36:
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end40
+	JZ      end42
 
-loop39:
+loop41:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -766,9 +877,9 @@ loop39:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end42
+	JZ      end44
 
-loop41:
+loop43:
 	VBROADCASTSS (R9), Y8
 	VFMADD231PS  (CX)(R8*1), Y8, Y0
 	VFMADD231PS  32(CX)(R8*1), Y8, Y1
@@ -790,14 +901,14 @@ loop41:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop41
+	JNZ          loop43
 
-end42:
+end44:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop39
+	JNZ  loop41
 
-end40:
+end42:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -810,18 +921,18 @@ end40:
 	ADDQ    $0x00000100, CX
 	ADDQ    $0x00000100, DX
 	SUBQ    $0x00000100, BX
-	JMP     strip36
+	JMP     strip38
 
-single37:
+single39:
 	TESTQ   BX, BX
-	JZ      done38
+	JZ      done40
 	VMOVUPS (AX), Y0
 	MOVQ    reads+32(FP), SI
 	MOVQ    n+40(FP), DI
 	TESTQ   DI, DI
-	JZ      end44
+	JZ      end46
 
-loop43:
+loop45:
 	MOVQ    heads+48(FP), R10
 	MOVQ    dim+56(FP), R11
 	SHLQ    $0x02, R11
@@ -835,9 +946,9 @@ loop43:
 	MOVQ    c+24(FP), R12
 	ADDQ    R12, R9
 	TESTQ   R10, R10
-	JZ      end46
+	JZ      end48
 
-loop45:
+loop47:
 	VBROADCASTSS (R9), Y1
 	VFMADD231PS  (CX)(R8*1), Y1, Y0
 	VBROADCASTSS 4(R9), Y1
@@ -845,22 +956,22 @@ loop45:
 	ADDQ         R11, R8
 	ADDQ         $0x08, R9
 	DECQ         R10
-	JNZ          loop45
+	JNZ          loop47
 
-end46:
+end48:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop43
+	JNZ  loop45
 
-end44:
+end46:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, BX
-	JMP     single37
+	JMP     single39
 
-done38:
+done40:
 	VZEROUPPER
 	RET
 
@@ -872,9 +983,9 @@ TEXT ·RowGrad4(SB), NOSPLIT, $0-104
 	MOVQ do+16(FP), DX
 	MOVQ width+88(FP), BX
 
-strip47:
+strip49:
 	CMPQ    BX, $0x00000040
-	JLT     single48
+	JLT     single50
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -888,9 +999,9 @@ strip47:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end51
+	JZ      end53
 
-loop50:
+loop52:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -916,9 +1027,9 @@ loop50:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end53
+	JZ      end55
 
-loop52:
+loop54:
 	VMOVUPS      (CX)(R8*1), Y8
 	VMOVUPS      32(CX)(R8*1), Y9
 	VBROADCASTSS (R9), Y10
@@ -953,14 +1064,14 @@ loop52:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop52
+	JNZ          loop54
 
-end53:
+end55:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop50
+	JNZ  loop52
 
-end51:
+end53:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -975,11 +1086,11 @@ end51:
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000040, BX
-	JMP     strip47
+	JMP     strip49
 
-single48:
+single50:
 	TESTQ   BX, BX
-	JZ      done49
+	JZ      done51
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS (AX), Y0
@@ -989,9 +1100,9 @@ single48:
 	MOVQ    n+72(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end55
+	JZ      end57
 
-loop54:
+loop56:
 	MOVQ    reads+32(FP), R8
 	ADDQ    r0+40(FP), R8
 	MOVLQSX 4(R8)(SI*1), R9
@@ -1017,9 +1128,9 @@ loop54:
 	IMULQ   heads+80(FP), R8
 	MOVQ    heads+80(FP), R13
 	TESTQ   R13, R13
-	JZ      end57
+	JZ      end59
 
-loop56:
+loop58:
 	VMOVUPS      (CX)(R8*1), Y4
 	VBROADCASTSS (R9), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -1044,14 +1155,14 @@ loop56:
 	ADDQ         $0x08, R12
 	ADDQ         width+88(FP), R8
 	DECQ         R13
-	JNZ          loop56
+	JNZ          loop58
 
-end57:
+end59:
 	ADDQ $0x08, SI
 	DECQ DI
-	JNZ  loop54
+	JNZ  loop56
 
-end55:
+end57:
 	MOVQ    width+88(FP), SI
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPS Y0, (AX)
@@ -1062,9 +1173,9 @@ end55:
 	ADDQ    $0x00000020, CX
 	ADDQ    $0x00000020, DX
 	SUBQ    $0x00000020, BX
-	JMP     single48
+	JMP     single50
 
-done49:
+done51:
 	VZEROUPPER
 	RET
 
@@ -1083,7 +1194,7 @@ TEXT ·IndexScores(SB), NOSPLIT, $0-32
 	VXORPS       Y4, Y4, Y4
 	XORQ         DX, DX
 
-span58:
+span60:
 	VMOVUPS     (CX), X5
 	VMAXPS      X4, X5, X5
 	VMOVUPS     16(CX), X7
@@ -1109,7 +1220,7 @@ span58:
 	ADDQ        $0x40, CX
 	ADDQ        $0x10, DX
 	CMPQ        DX, BX
-	JLT         span58
+	JLT         span60
 	VZEROUPPER
 	RET
 
@@ -1122,11 +1233,11 @@ TEXT ·MaxIndex(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	XORQ   DX, DX
 
-span59:
+span61:
 	VPMAXUD      (AX)(DX*1), Y0, Y0
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span59
+	JLT          span61
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1

@@ -69,26 +69,56 @@ func (g *gen) scores() {
 		}
 	}
 	g.MOVQ(q, p)
-	g.span(width, 32, func(i gp) {
-		v0, v1 := g.load(idx(r0, i, 1, 0)), g.load(idx(r1, i, 1, 0))
-		for h, m := range heads(p, width, w3) {
-			qh := g.load(m)
-			g.fma(acc[0][h], qh, v0)
-			g.fma(acc[1][h], qh, v1)
+	rest := g.GP64()
+	g.MOVQ(width, rest)
+	g.strips(rest, 8, func(vecs int) {
+		for v := range vecs {
+			v0, v1 := g.load(at(r0, lane*v)), g.load(at(r1, lane*v))
+			for h, m := range heads(p, width, w3) {
+				qh := g.load(m.Offset(lane * v))
+				g.fma(acc[0][h], qh, v0)
+				g.fma(acc[1][h], qh, v1)
+			}
 		}
-		g.ADDQ(operand.Imm(32), p)
+		g.advance(vecs, r0, r1, p)
 	})
-	for i := range acc {
-		s := g.fold4(acc[i])
-		g.VMULPS(scale.AsX(), s, s)
-		g.VMOVUPS(s, at(d, 16*i))
-	}
+	g.store(g.mul(g.foldRows(acc[0], acc[1]), scale), at(d, 0))
 	g.ADDQ(operand.Imm(32), d)
 	g.ADDQ(operand.Imm(8), rows)
 	g.SUBQ(operand.Imm(2), n)
 	g.JMP(operand.LabelRef(pair))
 	g.Label(done)
 	g.end()
+}
+
+// foldRows returns Fold8 of four vectors of each of two rows: the first row's in the low half. It adds halves crosswise, so that one
+// shuffle and one blend put two sums side by side.
+func (g *gen) foldRows(a, b []vec) vec {
+	var x [group]vec
+	for h := range x {
+		x[h] = g.crossHalves(a[h], b[h])
+	}
+	lo, hi := g.crossPairs(x[0], x[1]), g.crossPairs(x[2], x[3])
+	even, odd := g.YMM(), g.YMM()
+	g.VSHUFPS(operand.Imm(0x88), hi, lo, even)
+	g.VSHUFPS(operand.Imm(0xdd), hi, lo, odd)
+	return g.add(even, odd)
+}
+
+// crossHalves returns a's two halves added in the low half, b's in the high half.
+func (g *gen) crossHalves(a, b vec) vec {
+	inner, outer := g.YMM(), g.YMM()
+	g.VPERM2F128(operand.Imm(0x21), b, a, inner) // a's high, b's low
+	g.VBLENDPS(operand.Imm(0xf0), b, a, outer)   // a's low, b's high
+	return g.add(outer, inner)
+}
+
+// crossPairs returns, in each half, a's lanes 0+2 and 1+3, then b's.
+func (g *gen) crossPairs(a, b vec) vec {
+	inner, outer := g.YMM(), g.YMM()
+	g.VSHUFPD(operand.Imm(5), b, a, inner)     // a's upper pair, b's lower
+	g.VBLENDPS(operand.Imm(0xcc), b, a, outer) // a's lower pair, b's upper
+	return g.add(outer, inner)
 }
 
 // fetchRows asks for two of the rows of a list that still has left, and moves on in it.
