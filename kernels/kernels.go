@@ -54,9 +54,8 @@ type Linear interface {
 	// ExpertLinearBackward is LinearBackward for each expert's rows.
 	ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []int32)
 
-	// Round sets y to what x is when its rows are packed as E4M3 by groups of consecutive columns, the last of which may be shorter: each group shares a
-	// power of two, the smallest at which nothing saturates, but 2^-22 if all are below 1e-4. In a group with a NaN or an infinity
-	// all become NaN. y may be x.
+	// Round sets y [T, K] to the numbers that x [T, K] is packed to as E4M3, each group of consecutive columns (the last may be shorter) under a power
+	// of two: the smallest at which nothing saturates, but not below 2^-22. In a group with a NaN or an infinity all become NaN. y may be x.
 	Round(y, x *tensor.Tensor, group int)
 
 	// Add sets y = a + b, elementwise; y may be a or b.

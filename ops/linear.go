@@ -1,28 +1,52 @@
 package ops
 
-import "furlong/tensor"
+import (
+	"furlong/quant"
+	"furlong/tensor"
+)
 
-// Linear returns x·wᵀ: [T, K] to [T, N].
+// Linear returns x·wᵀ: [T, K] to [T, N]. If w rounds, x is rounded first; its gradient passes straight through that, and w's is of the
+// rounded x.
 func Linear(c *Ctx, x *tensor.Tensor, w *tensor.Param) *tensor.Tensor {
 	return GroupedLinear(c, x, w, 1)
 }
 
-// GroupedLinear returns the product of x with a block-diagonal weight: [T, G*K] to [T, G*N], w [G*N, K].
+// GroupedLinear returns the product of x with a block-diagonal weight: [T, G*K] to [T, G*N], w [G*N, K]. It
+// rounds as Linear does.
 func GroupedLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, groups int) *tensor.Tensor {
 	y := c.New(x.Rows(), w.Value.Shape[0])
-	c.K.Linear(y, x, w.Value, groups)
+	in := operand(c, x, w)
+	c.K.Linear(y, in, w.Value, groups)
 	if c.tape != nil {
-		c.record("linear", func() { c.K.LinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), x, w.Value, groups) }, y)
+		c.record("linear", func() { c.K.LinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), in, w.Value, groups) }, y)
 	}
 	return y
 }
 
 // ExpertLinear returns x·w[e]ᵀ for the rows of each expert e: [R, K] to [R, N], w [E, N, K], rows off[e] up to off[e+1].
+// It rounds as Linear does.
 func ExpertLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, off []int32) *tensor.Tensor {
 	y := c.New(x.Rows(), w.Value.Shape[1])
-	c.K.ExpertLinear(y, x, w.Value, off)
+	in := operand(c, x, w)
+	c.K.ExpertLinear(y, in, w.Value, off)
 	if c.tape != nil {
-		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), x, w.Value, off) }, y)
+		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), in, w.Value, off) }, y)
+	}
+	return y
+}
+
+// operand returns what a product with w reads of x: x itself, or x rounded. A tape keeps that, so weights that read the same x share it.
+func operand(c *Ctx, x *tensor.Tensor, w *tensor.Param) *tensor.Tensor {
+	if !w.Rounds {
+		return x
+	}
+	if c.tape != nil && c.tape.rounded[x] != nil {
+		return c.tape.rounded[x]
+	}
+	y := c.New(x.Shape...)
+	c.K.Round(y, x, quant.ActivationE4M3.Cols)
+	if c.tape != nil {
+		c.tape.rounded[x] = y
 	}
 	return y
 }

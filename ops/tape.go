@@ -8,10 +8,11 @@ import (
 
 // A tape is the list of backward steps of one pass, and the gradients it has met.
 type tape struct {
-	steps []step
-	grads map[*tensor.Tensor]*tensor.Tensor // nil where it is spent
-	views map[*tensor.Tensor]*tensor.Tensor // a view's gradient is a view of its source's
-	free  map[int][][]byte                  // memory of spent gradients, by size, the last used on top: it may still lie in a cache
+	steps   []step
+	grads   map[*tensor.Tensor]*tensor.Tensor // nil where it is spent
+	views   map[*tensor.Tensor]*tensor.Tensor // a view's gradient is a view of its source's
+	rounded map[*tensor.Tensor]*tensor.Tensor // what products with rounding weights read
+	free    map[int][][]byte                  // memory of spent gradients, by size, the last used on top: it may still lie in a cache
 }
 
 // A step is the backward pass of one op, which made results.
@@ -24,7 +25,7 @@ type step struct {
 func newTape() *tape {
 	return &tape{
 		grads: map[*tensor.Tensor]*tensor.Tensor{}, views: map[*tensor.Tensor]*tensor.Tensor{},
-		free: map[int][][]byte{},
+		rounded: map[*tensor.Tensor]*tensor.Tensor{}, free: map[int][][]byte{},
 	}
 }
 

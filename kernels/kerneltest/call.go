@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 
 	"furlong/dtype"
@@ -86,7 +87,8 @@ func (c call) apply(t reporter, k kernels.Backend, r result, lo, hi int) {
 	}
 	c.run(k, a)
 	for i, x := range c.in {
-		if string(a.in[i].Mem) != string(part(x, x.Tensor, lo, hi).Mem) {
+		if was := part(x, x.Tensor, lo, hi); string(a.in[i].Mem) != string(was.Mem) ||
+			was.Quantised() && string(a.in[i].Scale.Mem) != string(was.Scale.Mem) {
 			t.Errorf("%s: input %s was changed", c.name, x.name)
 		}
 	}
@@ -258,9 +260,12 @@ func (c call) arguments() args {
 
 // grown returns zeros of x's format with one more entry along axis.
 func grown(x *tensor.Tensor, axis int) *tensor.Tensor {
-	y := tensor.New(x.Type, x.Shape...)
-	y.Shape[axis]++
-	return tensor.New(x.Type, y.Shape...)
+	shape := slices.Clone(x.Shape)
+	shape[axis]++
+	if x.Quantised() {
+		return tensor.NewQuantised(x.Type, x.Scale.Type, x.Block, 1, shape...)
+	}
+	return tensor.New(x.Type, shape...)
 }
 
 // wantPanic wants f to panic with a sentence that says what is wanted, not to run or to run into something.

@@ -28,6 +28,7 @@ func TestBits(t *testing.T) {
 		"hyper":     0x2184cbceedeab2a1,
 		"moe":       0xd29b17fd17886945,
 		"head":      0x3cbf905289f82703,
+		"codes":     0xb22a3d61435580cd,
 	}
 	k := ref.New[float32]()
 	for _, f := range families(k) {

@@ -25,6 +25,10 @@ func Run(t *testing.T, b kernels.Backend) {
 		f    func(reporter, kernels.Backend)
 	}{
 		{"formats", testFormats},
+		{"codes against numbers", testCodes},
+		{"all codes", testAllCodes},
+		{"round", testRound},
+		{"formats refused", testFormatsRefused},
 		{"nan", testNaN},
 		{"tokens of experts", testTokensOfExperts},
 		{"zero", testZero},
@@ -54,6 +58,7 @@ func families(k kernels.Backend) []family {
 		{"hyper", hyperCalls(newGen(5))},
 		{"moe", moeCalls(newGen(6))},
 		{"head", headCalls(newGen(7))},
+		{"codes", codedCalls(newGen(8))},
 	}
 }
 
