@@ -17,7 +17,7 @@ device
 device/gpu kernels comm quant checkpoint weightsync
 kernels/ref comm/* checkpoint/safetensors rl/rltest
 kernels/* checkpoint/* starter
-ops
+ops checkpoint/convert
 kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
 model/*

@@ -3,7 +3,10 @@ package quant
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"furlong/dtype"
 	"furlong/tensor"
@@ -37,25 +40,40 @@ func (l Loss) String() string {
 	return fmt.Sprintf("%d of %d numbers changed, by at most %.3g, %.3g in the mean", l.Changed, l.Numbers, l.Max, l.Mean())
 }
 
+// compareElements is what a goroutine compares at a time.
+const compareElements = 1 << 20
+
 // Compare returns what lies between two tensors of one shape, each F32, BF16 or quantised. Zeros of either sign are equal, and so
-// are NaNs.
-func Compare(a, b *tensor.Tensor) Loss {
+// are NaNs. The sum is added up in one order, whatever the number of processors.
+func Compare(a, b *tensor.Tensor) (total Loss) {
 	if !slices.Equal(a.Shape, b.Shape) {
 		panic(fmt.Sprintf("quant: compare %v with %v", a, b))
 	}
-	var l Loss
-	if a.Len() == 0 {
-		return l
-	}
-	cols := a.Dim()
-	x, y := make([]float32, cols), make([]float32, cols)
 	readA, readB := rowReader(a), rowReader(b)
-	for r := range a.Len() / cols {
-		readA(x, r)
-		readB(y, r)
-		l.Add(difference(x, y))
+	if a.Len() == 0 {
+		return Loss{}
 	}
-	return l
+	rows, per := a.Len()/a.Dim(), max(1, compareElements/a.Dim())
+	parts := make([]Loss, ceil(rows, per))
+	var wait sync.WaitGroup
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), len(parts)) {
+		wait.Go(func() {
+			x, y := make([]float32, a.Dim()), make([]float32, a.Dim())
+			for i := int(next.Add(1)) - 1; i < len(parts); i = int(next.Add(1)) - 1 {
+				for r := i * per; r < min((i+1)*per, rows); r++ {
+					readA(x, r)
+					readB(y, r)
+					parts[i].Add(difference(x, y))
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for _, l := range parts {
+		total.Add(l)
+	}
+	return total
 }
 
 func difference(x, y []float32) Loss {
@@ -95,10 +113,13 @@ func rowReader(t *tensor.Tensor) func(x []float32, row int) {
 
 // row sets x to the numbers of a row of q.
 func (f frame) row(x []float32, q *tensor.Tensor, row int) {
-	part, in := row/f.rows, row%f.rows
-	band := part*f.perPart + in/f.block.Rows
-	for i := range x {
-		x[i] = codeAt(q, row*f.cols+i) * scaleAt(q, band*f.wide+i/f.block.Cols)
+	band := row/f.rows*f.perPart + row%f.rows/f.block.Rows
+	for j := range f.wide {
+		s := scaleAt(q, band*f.wide+j)
+		left, right := f.columns(j)
+		for i := left; i < right; i++ {
+			x[i] = codeAt(q, row*f.cols+i) * s
+		}
 	}
 }
 

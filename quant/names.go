@@ -35,6 +35,16 @@ func kindOf(name string) kind {
 	return kinds[leaf]
 }
 
+// Wide reports whether a parameter is float32 in every recipe: hyper-connections, sinks, position biases, correction biases.
+func Wide(name string) bool {
+	for _, end := range []string{"_hc.fn", "_hc.base", "_hc.scale", ".hc_fn", ".hc_base", ".hc_scale", ".sinks", ".position_bias", ".e_score_correction_bias"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
 // Fused returns how many matrices with blocks of their own lie one below the other in each matrix of a parameter: 2 for the routed
 // experts' gate and up, which are tensors of their own in files.
 func Fused(name string) int {

@@ -10,8 +10,8 @@ type tile struct{ top, bottom, left, right, stride int }
 
 func (f frame) tile(band, j int) tile {
 	top, bottom := f.band(band)
-	left := j * f.block.Cols
-	return tile{top, bottom, left, min(left+f.block.Cols, f.cols), f.cols}
+	left, right := f.columns(j)
+	return tile{top, bottom, left, right, f.cols}
 }
 
 // row returns where the tile's part of row r begins and ends.

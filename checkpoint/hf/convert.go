@@ -29,8 +29,8 @@ func (w Way) String() string {
 }
 
 // Convert sets dst to the numbers of src, which have one shape: F32, BF16, F64 (dst only), codes, or a routing table. It returns how,
-// and how many numbers dst could not hold.
-func Convert(dst, src *tensor.Tensor) (way Way, rounded int) {
+// and what was lost.
+func Convert(dst, src *tensor.Tensor) (Way, quant.Loss) {
 	a, b := quant.FormatOf(dst), quant.FormatOf(src)
 	plain := quant.Format{}
 	switch {
@@ -39,35 +39,38 @@ func Convert(dst, src *tensor.Tensor) (way Way, rounded int) {
 	case a == b && dst.Fused == src.Fused:
 		copy(dst.Mem, src.Mem)
 		copy(dst.Scale.Mem, src.Scale.Mem)
-		return Copied, 0
+		return Copied, exact(src)
 	case a == plain:
 		return Unpacked, unpack(dst, src)
 	case b == plain:
 		quant.Pack(dst, src)
-		return Packed, quant.Compare(dst, src).Changed
+		return Packed, quant.Compare(dst, src)
 	}
 	return recode(dst, src)
 }
 
 // recode changes codes or scales, without rounding where there is such a way.
-func recode(dst, src *tensor.Tensor) (Way, int) {
+func recode(dst, src *tensor.Tensor) (Way, quant.Loss) {
 	a, b := quant.FormatOf(dst), quant.FormatOf(src)
 	if a == quant.FP8 && b == quant.FP4 {
 		if quant.Recast(dst, src) == 0 {
-			return Recast, 0
+			return Recast, exact(src)
 		}
-		return Recast, quant.Compare(dst, src).Changed
+		return Recast, quant.Compare(dst, src)
 	}
 	if a.Code == b.Code && a.Block == b.Block && powersOfTwo(src.Scale) {
 		copy(dst.Mem, src.Mem)
 		copyScales(dst.Scale, src.Scale)
-		return Recast, 0
+		return Recast, exact(src)
 	}
 	x := tensor.New(dtype.F32, src.Shape...)
 	quant.Unpack(x, src)
 	quant.Pack(dst, x)
-	return Repacked, quant.Compare(dst, src).Changed
+	return Repacked, quant.Compare(dst, src)
 }
+
+// exact is the loss of a way that loses nothing.
+func exact(src *tensor.Tensor) quant.Loss { return quant.Loss{Numbers: src.Len()} }
 
 // copyScales copies powers of two by value.
 func copyScales(dst, src *tensor.Tensor) {
@@ -81,8 +84,8 @@ func copyScales(dst, src *tensor.Tensor) {
 	}
 }
 
-// unpack sets dst to the numbers of codes and returns how many it could not hold: none, but for BF16.
-func unpack(dst, src *tensor.Tensor) (rounded int) {
+// unpack sets dst to the numbers of codes and returns what it could not hold: nothing, but for BF16.
+func unpack(dst, src *tensor.Tensor) quant.Loss {
 	switch dst.Type {
 	case dtype.F64:
 		x := tensor.New(dtype.F32, src.Shape...)
@@ -90,18 +93,18 @@ func unpack(dst, src *tensor.Tensor) (rounded int) {
 		convert(dst, x)
 	case dtype.BF16:
 		quant.Unpack(dst, src)
-		return quant.Compare(dst, src).Changed
+		return quant.Compare(dst, src)
 	default:
 		quant.Unpack(dst, src)
 	}
-	return 0
+	return exact(src)
 }
 
-// convert copies numbers to numbers and returns how many elements had to be rounded.
-func convert(dst, src *tensor.Tensor) (way Way, rounded int) {
+// convert copies numbers to numbers.
+func convert(dst, src *tensor.Tensor) (Way, quant.Loss) {
 	if dst.Type == src.Type {
 		copy(dst.Mem, src.Mem)
-		return Copied, 0
+		return Copied, exact(src)
 	}
 	switch [2]dtype.Type{dst.Type, src.Type} {
 	case [2]dtype.Type{dtype.F32, dtype.BF16}:
@@ -129,16 +132,19 @@ func convert(dst, src *tensor.Tensor) (way Way, rounded int) {
 	default:
 		panic(fmt.Sprintf("hf: %v to %v", src, dst))
 	}
-	return Widened, 0
+	return Widened, exact(src)
 }
 
-// narrow rounds to bfloat16 and counts what that changed.
-func narrow(dst []uint16, src []float32) (rounded int) {
+// narrow rounds to bfloat16 and adds up what that changed.
+func narrow(dst []uint16, src []float32) quant.Loss {
+	l := quant.Loss{Numbers: len(src)}
 	for i, x := range src {
 		dst[i] = dtype.ToBF16(x)
-		if math.Float32bits(x)&0xffff != 0 {
-			rounded++
+		if math.Float32bits(x)&0xffff == 0 || x != x {
+			continue
 		}
+		d := math.Abs(float64(x) - float64(dtype.FromBF16(dst[i])))
+		l.Changed, l.Max, l.Sum = l.Changed+1, max(l.Max, d), l.Sum+d
 	}
-	return rounded
+	return l
 }

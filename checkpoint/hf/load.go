@@ -233,8 +233,8 @@ func (l *loader) fill() error {
 		if err != nil {
 			return err
 		}
-		way, n := Convert(s.piece.Of(s.value), src)
-		l.report.add(s.piece.Name, src, way, n)
+		way, loss := Convert(s.piece.Of(s.value), src)
+		l.report.add(s.piece.Name, src, way, loss.Changed)
 	}
 	return nil
 }

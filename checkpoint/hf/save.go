@@ -97,6 +97,14 @@ func contents(params []*tensor.Param, scheme Scheme, experts int) (list []Named,
 	return list, checkpoint.Join(errs)
 }
 
+// Announce returns what [Stored] makes of a weight, of which only format and shape are looked at.
+func Announce(s Scheme, name string, like *tensor.Tensor) []checkpoint.Entry {
+	if isTable(like.Type) {
+		return []checkpoint.Entry{{Name: name, Info: checkpoint.Info{Type: storedType(like.Type, s), Shape: like.Shape}}}
+	}
+	return entriesOf(Stored(s, name, like))
+}
+
 func entriesOf(tensors []Named) []checkpoint.Entry {
 	list := make([]checkpoint.Entry, len(tensors))
 	for i, t := range tensors {

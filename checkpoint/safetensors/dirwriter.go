@@ -22,6 +22,7 @@ type DirWriter struct {
 	metadata   map[string]string
 	shards     []*shard
 	of         map[string]*shard
+	keep       bool  // the stage outlives a failure
 	err        error // the first failure, or closed; the stage is then gone
 }
 
@@ -30,7 +31,8 @@ type shard struct {
 	name    string
 	entries []checkpoint.Entry
 	bytes   int64
-	left    int // tensors that have not been written
+	left    int  // tensors that have not been written
+	whole   bool // on the disk under its name
 	w       *Writer
 }
 
@@ -38,6 +40,16 @@ type shard struct {
 // are more than shardBytes they are spread, in their order, over shards of at most that size (a larger
 // tensor gets a shard of its own); 0 means one file. Each file carries the metadata.
 func CreateDir(dir string, entries []checkpoint.Entry, metadata map[string]string, shardBytes int64) (*DirWriter, error) {
+	d, err := newDir(dir, entries, metadata, shardBytes)
+	if err != nil {
+		return nil, err
+	}
+	d.stage, err = stageBeside(d.dir)
+	return d, err
+}
+
+// newDir returns a writer without a stage.
+func newDir(dir string, entries []checkpoint.Entry, metadata map[string]string, shardBytes int64) (*DirWriter, error) {
 	dir = filepath.Clean(dir)
 	if err := checkVacant(dir); err != nil {
 		return nil, err
@@ -51,9 +63,7 @@ func CreateDir(dir string, entries []checkpoint.Entry, metadata map[string]strin
 			d.of[e.Name] = s
 		}
 	}
-	var err error
-	d.stage, err = stageBeside(dir)
-	return d, err
+	return d, nil
 }
 
 // checkVacant checks that dir can become a new directory.
@@ -128,6 +138,7 @@ func (d *DirWriter) Write(name string, t *tensor.Tensor) error {
 	if err := s.w.Close(); err != nil {
 		return d.fail(err)
 	}
+	s.whole = true
 	return nil
 }
 
@@ -217,7 +228,7 @@ func (d *DirWriter) missing() error {
 	var errs []error
 	for _, s := range d.shards {
 		for _, e := range s.entries {
-			if s.w == nil || s.left > 0 && !s.w.written[e.Name] {
+			if s.left > 0 && (s.w == nil || !s.w.written[e.Name]) {
 				errs = append(errs, fmt.Errorf("tensor %q: never written", e.Name))
 			}
 		}
@@ -250,6 +261,9 @@ func (d *DirWriter) fail(err error) error {
 			s.w.fail(errClosed)
 		}
 	}
-	d.err = errors.Join(fmt.Errorf("%s: %w", d.dir, err), os.RemoveAll(d.stage))
+	d.err = fmt.Errorf("%s: %w", d.dir, err)
+	if !d.keep {
+		d.err = errors.Join(d.err, os.RemoveAll(d.stage))
+	}
 	return d.err
 }
