@@ -83,6 +83,8 @@ func (c *codes) pack(w *tensor.Tensor, i int) {
 	rows, from := min(panel, c.n-first), i/blocks(c.n)*c.n+first
 	to := c.mem.Mem[i*c.panelBytes():][:c.panelBytes()]
 	clear(to)
+	line := c.scales.Type.Bytes(c.lines() * panel)
+	clear(c.scales.Mem[i*line:][:line]) // of columns that there are none of, too: nothing may depend on what the memory held
 	odd := false
 	for r := range rows {
 		row := w.Mem[w.Type.Bytes((from+r)*c.k):][:w.Type.Bytes(c.k)]
