@@ -24,6 +24,7 @@ func commands() []command {
 		{"sft", "supervised training: makes warm starts", runSFT},
 		{"bench", "how fast generation, scoring and training are, against what this machine can do", runBench},
 		{"inspect", "what is in a checkpoint", runInspect},
+		{"convert", "writes a checkpoint in other formats, names or files", runConvert},
 		{"eval", "evaluates a checkpoint on held-out problems", runEval},
 		{"config", "prints settings, where they come from, and recipes", runConfig},
 		{"oracle", "checks this build against reference vectors", runOracle},
