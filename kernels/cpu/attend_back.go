@@ -11,9 +11,9 @@ import (
 )
 
 // An attentionGrad is the state of one backward call. It goes through queries in blocks, each in two phases. First every
-// query of the block computes p and g for the rows it reads, and its own gradient. Then every row of a pool goes
-// through the queries that read it, in order. Phases are cut between threads by queries and by rows, so
-// each chain is one thread's.
+// query of the block computes p and g for the rows it reads, and its own gradient. Then the queries, in order, add to
+// the gradients of the rows they read. The first phase is cut between threads by queries, the second by channels and
+// rows, so each chain is one thread's.
 type attentionGrad struct {
 	*attention
 	do, o, lse []float32
@@ -25,21 +25,12 @@ type attentionGrad struct {
 	coefs  []float32 // [rows, groups, 4, 2]: g and p
 	delta  []float32 // [queries, heads] of the block, and room for a group
 	sinkP  []float32 // [queries, heads] likewise: exp(sink-lse)
-	lists  []readers
+	grads  []poolGrad
 }
 
-const mostCoefs = 1 << 18 // elements of coefs, unless one query needs more
-
-// readers lists, for each row of one gradient, the reads of the block.
-type readers struct {
-	grad  []float32
-	views []int   // of the gradient, in order
-	end   []int32 // of each row, where its reads end
-	reads []read  // row after row, queries ascending
-}
-
-// A read is a query and the row of coefs that it has for the row it reads.
-type read struct{ query, coef int32 }
+// mostCoefs is the elements of coefs for each thread, unless one query needs more: with what else a block reads they
+// stay in a core's own cache.
+const mostCoefs = 1 << 15
 
 // AttendBackward adds to dq, dsink and dpool; see [furlong/kernels.Attention].
 func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
@@ -71,28 +62,28 @@ func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tenso
 
 // giveBack keeps g's memory for the next call, and nothing of this one.
 func (g *attentionGrad) giveBack(b *Backend) {
-	for i := range g.lists {
-		g.lists[i].grad = nil
+	for i := range g.grads {
+		g.grads[i].grad = nil
 	}
-	*g = attentionGrad{start: g.start, coefs: g.coefs, delta: g.delta, sinkP: g.sinkP, lists: g.lists}
+	*g = attentionGrad{start: g.start, coefs: g.coefs, delta: g.delta, sinkP: g.sinkP, grads: g.grads}
 	b.grads.Put(g)
 }
 
-// gather makes a list for each gradient; several views may share one.
+// gather makes a poolGrad for each gradient; several views may share one.
 func (g *attentionGrad) gather() {
-	g.lists = g.lists[:0]
+	g.grads = g.grads[:0]
 	for i, d := range g.dpool {
 		if d == nil || d.Len() == 0 {
 			continue // not wanted, or no window has closed yet
 		}
-		k := slices.IndexFunc(g.lists, func(l readers) bool { return &l.grad[0] == part(d.F32(), 0, 1) })
+		k := slices.IndexFunc(g.grads, func(p poolGrad) bool { return &p.grad[0] == part(d.F32(), 0, 1) })
 		if k < 0 {
-			k = len(g.lists)
-			g.lists = slices.Grow(g.lists, 1)[:k+1]
-			l := &g.lists[k]
-			l.grad, l.views = d.F32(), l.views[:0]
+			k = len(g.grads)
+			g.grads = slices.Grow(g.grads, 1)[:k+1]
+			p := &g.grads[k]
+			p.grad, p.views = d.F32(), p.views[:0]
 		}
-		g.lists[k].views = append(g.lists[k].views, i)
+		g.grads[k].views = append(g.grads[k].views, i)
 	}
 }
 
@@ -103,7 +94,7 @@ func (g *attentionGrad) block(b *Backend, rows int) {
 	sum := 0
 	for g.hi = g.lo; g.hi < rows; g.hi++ {
 		n, _ := g.reads(g.hi, g.hi+1)
-		if g.hi > g.lo && (sum+n)*wide > mostCoefs {
+		if g.hi > g.lo && (sum+n)*wide > mostCoefs*b.pool.threads {
 			break
 		}
 		g.start = append(g.start, int32(sum))
@@ -114,22 +105,18 @@ func (g *attentionGrad) block(b *Backend, rows int) {
 	g.delta = slices.Grow(g.delta[:0], n*g.heads+8)[:n*g.heads+8]
 	g.sinkP = slices.Grow(g.sinkP[:0], n*g.heads+8)[:n*g.heads+8]
 
-	// The lists are made beside the queries, as chunks of the same fork.
-	lists := len(g.lists)
-	b.each(n+lists, (sum/n+1)*g.heads*g.dim*4, func(lo, hi int, s *scratch) {
-		for ; lo < min(hi, lists); lo++ {
-			g.lists[lo].fill(g)
+	// What the second phase has to know of the rows is found out beside the queries, as chunks of the same fork.
+	grads := len(g.grads)
+	b.each(n+grads, (sum/n+1)*g.heads*g.dim*4, func(lo, hi int, s *scratch) {
+		for ; lo < min(hi, grads); lo++ {
+			g.grads[lo].survey(g)
 		}
 		if lo < hi {
-			g.queries(g.lo+lo-lists, g.lo+hi-lists, s)
+			g.queries(g.lo+lo-grads, g.lo+hi-grads, s)
 		}
 	})
-	for i := range g.lists {
-		l := &g.lists[i]
-		tiles := (len(l.end) + tileRows - 1) / tileRows
-		b.each(tiles, len(l.reads)/max(tiles, 1)*g.heads*g.dim*2, func(lo, hi int, _ *scratch) {
-			l.apply(g, lo, hi)
-		})
+	for i := range g.grads {
+		g.grads[i].add(b, g, sum)
 	}
 	g.sinks()
 }
@@ -194,153 +181,6 @@ func (g *attentionGrad) sinks() {
 	for i := range (g.hi - g.lo) * g.heads * min(len(g.dsink), 1) {
 		d := &g.dsink[i%g.heads]
 		*d = ref.FMA(-g.sinkP[i], g.delta[i], *d)
-	}
-}
-
-// fill lists the reads of the block by row: it counts, and then puts each read in its place.
-func (l *readers) fill(g *attentionGrad) {
-	rows := len(l.grad) / g.dim
-	l.end = slices.Grow(l.end[:0], rows)[:rows]
-	clear(l.end)
-	sum := 0
-	for _, i := range l.views {
-		for t := g.lo; t < g.hi; t++ {
-			for _, r := range g.views[i].At(t) {
-				l.end[r]++
-				sum++
-			}
-		}
-	}
-	place := int32(0)
-	for r, n := range l.end {
-		l.end[r] = place
-		place += n
-	}
-	l.reads = slices.Grow(l.reads[:0], sum)[:sum]
-	for t := g.lo; t < g.hi; t++ {
-		at := g.start[t-g.lo]
-		for i := range g.views {
-			rows := g.views[i].At(t)
-			if slices.Contains(l.views, i) {
-				for j, r := range rows {
-					l.reads[l.end[r]] = read{int32(t), at + int32(j)}
-					l.end[r]++
-				}
-			}
-			at += int32(len(rows))
-		}
-	}
-}
-
-// tileRows is how many rows share what they load of the queries that read all of them.
-const tileRows = 4
-
-// apply is the second phase of the rows of tiles lo up to hi.
-func (l *readers) apply(g *attentionGrad, lo, hi int) {
-	for i := lo * tileRows; i < min(hi*tileRows, len(l.end)); i += tileRows {
-		n := min(tileRows, len(l.end)-i)
-		var next, end [tileRows]int32
-		once := n == tileRows
-		for r := range n {
-			next[r], end[r] = l.first(i+r), l.end[i+r]
-			if twice(l.reads[next[r]:end[r]]) {
-				l.slow(g, i+r)
-				next[r], once = end[r], false
-			}
-		}
-		if once {
-			l.together(g, i, &next, &end)
-		}
-		for r := range n {
-			l.alone(g, i+r, next[r], end[r])
-		}
-	}
-}
-
-// twice reports whether a query reads the row more than once.
-func twice(reads []read) bool {
-	for k := 1; k < len(reads); k++ {
-		if reads[k].query == reads[k-1].query {
-			return true
-		}
-	}
-	return false
-}
-
-// slow goes through the reads of a row that a query reads more than once: then the order is heads, and reads inside.
-func (l *readers) slow(g *attentionGrad, i int) {
-	reads := l.reads[l.first(i):l.end[i]]
-	row := part(l.grad, i*g.dim, g.dim)
-	for len(reads) > 0 {
-		n := 1
-		for n < len(reads) && reads[n].query == reads[0].query {
-			n++
-		}
-		for h := range g.heads {
-			at := (int(reads[0].query)*g.heads + h) * g.dim
-			for _, r := range reads[:n] {
-				c := g.coefs[int(r.coef)*g.stride()+2*h:][:2]
-				asm.AxpyRows(row, &g.q[at], &c[0], 1, g.dim)
-				asm.AxpyRows(row, &g.do[at], &c[1], 1, g.dim)
-			}
-		}
-		reads = reads[n:]
-	}
-}
-
-// first returns where the reads of row i begin.
-func (l *readers) first(i int) int32 {
-	if i == 0 {
-		return 0
-	}
-	return l.end[i-1]
-}
-
-// together goes through the reads of four rows as long as all have some. Runs of queries that read all four are done
-// at once, others row by row: each row's order stays.
-func (l *readers) together(g *attentionGrad, i int, next, end *[tileRows]int32) {
-	for next[0] < end[0] && next[1] < end[1] && next[2] < end[2] && next[3] < end[3] {
-		last := int32(-1)
-		for r := range next {
-			last = max(last, l.reads[next[r]].query)
-		}
-		for r := range next {
-			n := next[r]
-			for n < end[r] && l.reads[n].query < last {
-				n++
-			}
-			l.alone(g, i+r, next[r], n)
-			next[r] = n
-		}
-		n := l.common(next, end)
-		if n > 0 {
-			const bytes = 8 // of a read
-			asm.RowGrad4(part(l.grad, i*g.dim, tileRows*g.dim), &g.q[0], &g.do[0], &g.coefs[0], &l.reads[0].query,
-				bytes*int(next[0]), bytes*int(next[1]), bytes*int(next[2]), bytes*int(next[3]), n, g.heads, 4*g.dim, 4*g.stride())
-		}
-		for r := range next {
-			next[r] += int32(n)
-		}
-	}
-}
-
-// common returns how many next reads of four rows have the same queries.
-func (l *readers) common(next, end *[tileRows]int32) int {
-	n := min(end[0]-next[0], end[1]-next[1], end[2]-next[2], end[3]-next[3])
-	a, b, c, d := l.reads[next[0]:][:n], l.reads[next[1]:][:n], l.reads[next[2]:][:n], l.reads[next[3]:][:n]
-	for k := range a {
-		if q := a[k].query; b[k].query != q || c[k].query != q || d[k].query != q {
-			return k
-		}
-	}
-	return int(n)
-}
-
-// alone goes through reads lo up to hi of row i.
-func (l *readers) alone(g *attentionGrad, i int, lo, hi int32) {
-	if lo < hi {
-		row := part(l.grad, i*g.dim, g.dim)
-		asm.RowGrad(row, &g.q[0], &g.do[0], &g.coefs[0], &l.reads[lo].query, int(hi-lo), g.heads, g.dim, g.stride())
 	}
 }
 

@@ -34,17 +34,11 @@ func QueryGrad(o *float32, e *float32, pool *float32, rows *int32, n int, dim in
 //go:noescape
 func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int)
 
-// RowGrad goes on with drow = FMA(p, do, FMA(g, q, drow)) over n reads, heads inside. A read is a query and the
-// place of its coefficients in c, in runs of stride numbers [heads, 2].
+// RowGrads goes on with the gradients of n different rows of drow: FMA(p, do, FMA(g, q, .)), heads ascending. The
+// coefficients [heads, 2] of row j begin at byte j*stride of c. A row is width bytes, of which vecs vectors are done.
 //
 //go:noescape
-func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int)
-
-// RowGrad4 is RowGrad for four rows, one after the other, and the n reads of each from byte r0, r1, r2, r3 of reads on,
-// whose queries are the same. width and stride are in bytes.
-//
-//go:noescape
-func RowGrad4(drow *float32, q *float32, do *float32, c *float32, reads *int32, r0 int, r1 int, r2 int, r3 int, n int, heads int, width int, stride int)
+func RowGrads(drow *float32, q *float32, do *float32, c *float32, rows *int32, n int, heads int, width int, stride int, vecs int)
 
 // IndexScores goes on with s[j] = FMA(w[h], max(d[j, h], 0), s[j]) over four heads; n is a multiple of four.
 //

@@ -27,13 +27,8 @@ func AttendGrad(c *float32, l *float32, dp *float32, lse *float32, delta *float3
 	panic(missing)
 }
 
-// RowGrad is for amd64.
-func RowGrad(drow *float32, q *float32, do *float32, c *float32, reads *int32, n int, heads int, dim int, stride int) {
-	panic(missing)
-}
-
-// RowGrad4 is for amd64.
-func RowGrad4(drow *float32, q *float32, do *float32, c *float32, reads *int32, r0 int, r1 int, r2 int, r3 int, n int, heads int, width int, stride int) {
+// RowGrads is for amd64.
+func RowGrads(drow *float32, q *float32, do *float32, c *float32, rows *int32, n int, heads int, width int, stride int, vecs int) {
 	panic(missing)
 }
 

@@ -16,8 +16,7 @@ func (g *gen) attend() {
 	g.values("Values", 4)
 	g.values("QueryGrad", 8)
 	g.attendGrad()
-	g.rowGrad()
-	g.rowGrad4()
+	g.rowGrads()
 	g.indexScores()
 	g.maxIndex()
 }

@@ -1,10 +1,6 @@
 package main
 
-import (
-	"fmt"
-
-	"github.com/mmcloughlin/avo/operand"
-)
+import "github.com/mmcloughlin/avo/operand"
 
 func (g *gen) attendGrad() {
 	g.fn("AttendGrad", "(c, l, dp, lse, delta *float32, scale float32, n, stride int)",
@@ -37,114 +33,94 @@ func (g *gen) attendGrad() {
 	g.end()
 }
 
-// rowGrad is a product of one row: its k runs over the queries that read the row, and heads inside.
-func (g *gen) rowGrad() {
-	g.fn("RowGrad", "(drow, q, do, c *float32, reads *int32, n, heads, dim, stride int)",
-		"RowGrad goes on with drow = FMA(p, do, FMA(g, q, drow)) over n reads, heads inside. A read is a query and the",
-		"place of its coefficients in c, in runs of stride numbers [heads, 2].")
-	drow, q, do, left := g.arg("drow"), g.arg("q"), g.arg("do"), g.bytes("dim")
-	g.strips(left, 8, func(vecs int) {
-		acc := make([]vec, vecs)
-		for i := range acc {
-			acc[i] = g.load(at(drow, lane*i))
-		}
-		reads, n := g.arg("reads"), g.arg("n")
-		g.loop(n, func() {
-			off, c, h := g.GP64(), g.GP64(), g.arg("heads")
-			width := g.bytes("dim")
-			g.MOVLQSX(at(reads, 0), off)
-			g.IMULQ(width, off)
-			g.IMULQ(h, off)
-			g.MOVLQSX(at(reads, 4), c)
-			g.IMULQ(g.bytes("stride"), c)
-			g.ADDQ(g.arg("c"), c)
-			g.loop(h, func() {
-				for k, from := range []gp{q, do} {
-					w := g.spread(at(c, 4*k))
-					for i := range acc {
-						g.fma(acc[i], w, idx(from, off, 1, lane*i))
-					}
-				}
-				g.ADDQ(width, off)
-				g.ADDQ(operand.Imm(8), c)
-			})
-			g.ADDQ(operand.Imm(8), reads)
-		})
-		for i := range acc {
-			g.store(acc[i], at(drow, lane*i))
-		}
-		g.advance(vecs, drow, q, do)
-	})
-	g.end()
-}
-
-// rowGrad4 is rowGrad for four rows that the same queries read: what it loads of a query serves all of them.
-func (g *gen) rowGrad4() {
-	g.fn("RowGrad4", "(drow, q, do, c *float32, reads *int32, r0, r1, r2, r3, n, heads, width, stride int)",
-		"RowGrad4 is RowGrad for four rows, one after the other, and the n reads of each from byte r0, r1, r2, r3 of reads on,",
-		"whose queries are the same. width and stride are in bytes.")
-	drow, q, do, left := g.arg("drow"), g.arg("q"), g.arg("do"), g.arg("width")
+// rowGrads keeps 16 channels of four rows in registers while it goes through the heads, so that what it loads of a head serves four
+// rows. A last tile of fewer rows has its last row more than once: all of them come to the same bits.
+func (g *gen) rowGrads() {
+	g.fn("RowGrads", "(drow, q, do, c *float32, rows *int32, n, heads, width, stride, vecs int)",
+		"RowGrads goes on with the gradients of n different rows of drow: FMA(p, do, FMA(g, q, .)), heads ascending. The",
+		"coefficients [heads, 2] of row j begin at byte j*stride of c. A row is width bytes, of which vecs vectors are done.")
+	left := g.arg("vecs")
+	g.SHLQ(operand.Imm(5), left)
 	g.strips(left, 2, func(vecs int) {
-		acc := make([][]vec, 4)
-		for r, m := range g.fourRows(drow) {
+		rows, n := g.arg("rows"), g.arg("n")
+		c := [rowTile]gp{g.arg("c"), g.GP64(), g.GP64(), g.GP64()}
+		again := g.label("tile")
+		g.Label(again)
+		row := g.tileRows(rows, n, &c)
+		acc := make([][]vec, rowTile)
+		for r := range acc {
 			for v := range vecs {
-				acc[r] = append(acc[r], g.load(m.Offset(lane*v)))
+				acc[r] = append(acc[r], g.load(at(row[r], lane*v)))
 			}
 		}
-		k, n := g.GP64(), g.arg("n")
-		g.XORQ(k, k)
-		g.loop(n, func() {
-			g.readFour(k, q, do, acc)
-			g.ADDQ(operand.Imm(8), k)
-		})
-		for r, m := range g.fourRows(drow) {
+		g.tileHeads(acc, &c)
+		for r := range acc {
 			for v := range vecs {
-				g.store(acc[r][v], m.Offset(lane*v))
+				g.store(acc[r][v], at(row[r], lane*v))
 			}
 		}
-		g.advance(vecs, drow, q, do)
+		g.MOVQ(c[rowTile-1], c[0])
+		g.ADDQ(g.memory("stride"), c[0])
+		g.ADDQ(operand.Imm(4*rowTile), rows)
+		g.SUBQ(operand.Imm(rowTile), n)
+		g.JG(operand.LabelRef(again))
+		for _, p := range []string{"drow", "q", "do"} {
+			g.ADDQ(operand.U32(lane*vecs), g.memory(p))
+		}
 	})
 	g.end()
 }
 
-// fourRows is four rows of width bytes from p on.
-func (g *gen) fourRows(p gp) []operand.Mem {
-	width := g.arg("width")
-	return heads(p, width, g.triple(width))
+// rowTile is how many rows share what is loaded of a head.
+const rowTile = 4
+
+// tileRows returns pointers to the next rows of a list, and sets those to their coefficients from the first one's.
+func (g *gen) tileRows(rows, n gp, c *[rowTile]gp) (row [rowTile]gp) {
+	for r := range row {
+		row[r] = g.GP64()
+		short := g.label("short")
+		if r > 0 {
+			g.MOVQ(row[r-1], row[r])
+			g.MOVQ(c[r-1], c[r])
+			g.CMPQ(n, operand.Imm(uint64(r)))
+			g.JLE(operand.LabelRef(short))
+			g.ADDQ(g.memory("stride"), c[r])
+		}
+		g.MOVLQSX(at(rows, 4*r), row[r])
+		g.IMULQ(g.memory("width"), row[r])
+		g.ADDQ(g.memory("drow"), row[r])
+		g.Label(short)
+	}
+	return row
 }
 
-// readFour takes the read at byte k of each row's list. The query is the same in all.
-func (g *gen) readFour(k, q, do gp, acc [][]vec) {
-	c, list := make([]gp, len(acc)), g.GP64()
-	for r := range c {
-		c[r] = g.GP64()
-		g.MOVQ(g.memory("reads"), list)
-		g.ADDQ(g.memory(fmt.Sprint("r", r)), list)
-		g.MOVLQSX(idx(list, k, 1, 4), c[r])
-		g.IMULQ(g.memory("stride"), c[r])
-		g.ADDQ(g.memory("c"), c[r])
-	}
-	off := g.GP64()
-	g.MOVLQSX(idx(list, k, 1, 0), off)
-	g.IMULQ(g.memory("width"), off)
-	g.IMULQ(g.memory("heads"), off)
-	h := g.arg("heads")
-	g.loop(h, func() {
-		for i, from := range []gp{q, do} {
-			in := make([]vec, len(acc[0]))
-			for v := range in {
-				in[v] = g.load(idx(from, off, 1, lane*v))
-			}
-			for r := range c {
-				w := g.spread(at(c[r], 4*i))
-				for v := range in {
-					g.fma(acc[r][v], w, in[v])
-				}
+// tileHeads adds all heads to the rows of a tile.
+func (g *gen) tileHeads(acc [][]vec, c *[rowTile]gp) {
+	from := []gp{g.arg("q"), g.arg("do")}
+	k, left := g.GP64(), g.arg("heads")
+	g.XORQ(k, k)
+	g.SHLQ(operand.Imm(5), left)
+	g.strips(left, 4, func(heads int) {
+		for h := range heads {
+			for i, p := range from {
+				g.tileHead(acc, c, k, 8*h+4*i, p)
+				g.ADDQ(g.memory("width"), p)
 			}
 		}
-		for r := range c {
-			g.ADDQ(operand.Imm(8), c[r])
-		}
-		g.ADDQ(g.memory("width"), off)
+		g.ADDQ(operand.Imm(uint64(heads)), k)
 	})
+}
+
+// tileHead adds p times the coefficients at byte 8*k+disp of each row's.
+func (g *gen) tileHead(acc [][]vec, c *[rowTile]gp, k gp, disp int, p gp) {
+	in := make([]vec, len(acc[0]))
+	for v := range in {
+		in[v] = g.load(at(p, lane*v))
+	}
+	for r := range acc {
+		w := g.spread(idx(c[r], k, 8, disp))
+		for v := range in {
+			g.fma(acc[r][v], w, in[v])
+		}
+	}
 }
