@@ -54,9 +54,10 @@ type Linear interface {
 	// ExpertLinearBackward is LinearBackward for each expert's rows.
 	ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []int32)
 
-	// Round sets y [T, K] to the numbers that x [T, K] is packed to as E4M3, each group of consecutive columns (the last may be shorter) under a power
-	// of two: the smallest at which nothing saturates, but not below 2^-22. In a group with a NaN or an infinity all become NaN. y may be x.
-	Round(y, x *tensor.Tensor, group int)
+	// Round sets the first cols columns of y [T, K] to the numbers that those of x [T, K] are packed to as E4M3, each group of consecutive ones (the
+	// last may be shorter) under a power of two: the smallest at which nothing saturates, but not below 2^-22. In a group with a NaN
+	// or an infinity all become NaN. The other columns are copied. y may be x.
+	Round(y, x *tensor.Tensor, cols, group int)
 
 	// Add sets y = a + b, elementwise; y may be a or b.
 	Add(y, a, b *tensor.Tensor)

@@ -10,6 +10,7 @@ import (
 // InPlace is the store of one layer for a pass over whole sequences: the pool of a stream is the very tensor that was put, so
 // gradients flow into it. The zero value is ready; a second Put of a stream (a recomputed layer) replaces the first.
 type InPlace struct {
+	Keep  Keep
 	pools [numStreams]placed
 }
 
@@ -24,6 +25,9 @@ type run struct{ lo, hi int32 }
 
 // Put keeps rows as the stream's pool.
 func (s *InPlace) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
+	if s.Keep != nil {
+		s.Keep(st, rows)
+	}
 	p := placed{rows, map[int32]run{}}
 	at.Runs(func(seq int32, lo, hi int) {
 		if at.Pos[lo] != 0 {

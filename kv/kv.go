@@ -3,6 +3,7 @@ package kv
 import (
 	"slices"
 
+	"furlong/kernels"
 	"furlong/ops"
 	"furlong/tensor"
 )
@@ -31,6 +32,25 @@ type Spec struct {
 	Width  int // elements of a row
 	Rate   int // tokens that one row stands for
 	Reach  int // rows, the newest included, that later tokens can still read; 0 for all
+	Coarse int // first elements of a row that a cache in FP8 rounds; the others, which carry rotation, it keeps
+}
+
+// A Keep makes of the rows of a stream what the cache keeps of them, in place. nil keeps them as they are. The gradient of a row passes
+// straight through.
+type Keep func(s Stream, rows *tensor.Tensor)
+
+// coarseGroup is how many elements of a row share a scale in an FP8 cache.
+const coarseGroup = 64
+
+// FP8 returns the Keep of a cache that stores the coarse part of a layer's rows as E4M3, in groups of 64 that share a power of two.
+func FP8(k kernels.Backend, layer []Spec) Keep {
+	return func(st Stream, rows *tensor.Tensor) {
+		for _, s := range layer {
+			if s.Stream == st && s.Coarse > 0 && rows.Len() > 0 {
+				k.Round(rows, rows, s.Coarse, coarseGroup)
+			}
+		}
+	}
 }
 
 // A Reach says which positions of a stream a token reads: lo up to, not including, hi.

@@ -181,12 +181,16 @@ func (p *Pages) Count() (recents, lastings Count) {
 type paged struct {
 	pass  *Pass
 	layer int
+	keep  Keep
 }
 
 // Put writes rows to their places.
 func (s *paged) Put(at *ops.Tokens, st Stream, rows *tensor.Tensor) {
 	if at.Len() == 0 {
 		return
+	}
+	if s.keep != nil {
+		s.keep(st, rows)
 	}
 	q := s.pool(st)
 	s.pass.k.Dispatch(q.t, rows, s.pass.slots(at, q), 1)

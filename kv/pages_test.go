@@ -14,11 +14,11 @@ import (
 
 // layers has every kind of stream: a window alone, and both compressors.
 func layers(window, c4, c16 int) [][]Spec {
-	w := Spec{Window, 2, 1, window}
+	w := Spec{Stream: Window, Width: 2, Rate: 1, Reach: window}
 	return [][]Spec{
 		{w},
-		{w, {Raw, 2, 1, 2 * c4}, {Compressed, 1, c4, 0}, {IndexRaw, 1, 1, 2 * c4}, {Index, 1, c4, 0}},
-		{w, {Raw, 1, 1, c16}, {Compressed, 1, c16, 0}},
+		{w, {Stream: Raw, Width: 2, Rate: 1, Reach: 2 * c4}, {Stream: Compressed, Width: 1, Rate: c4, Reach: 0}, {Stream: IndexRaw, Width: 1, Rate: 1, Reach: 2 * c4}, {Stream: Index, Width: 1, Rate: c4, Reach: 0}},
+		{w, {Stream: Raw, Width: 1, Rate: 1, Reach: c16}, {Stream: Compressed, Width: 1, Rate: c16, Reach: 0}},
 	}
 }
 
@@ -66,7 +66,7 @@ func (g *rig) pass(chunks ...chunk) {
 			in.Seq, in.Pos, in.ID = append(in.Seq, int32(i)), append(in.Pos, int32(pos)), append(in.ID, c.tokens[pos])
 		}
 	}
-	pass := g.p.NewPass(g.p.k)
+	pass := g.p.NewPass(g.p.k, false)
 	pass.Bind(seqs)
 	for layer, specs := range g.p.layout.Layers {
 		st := pass.Store(layer)
@@ -241,7 +241,7 @@ func TestReadingAfterGivingBackPanics(t *testing.T) {
 	g.p.Grow(s, 32)
 	g.pass(chunk{s, toks, 32, nil})
 	g.p.Grow(s, 33)
-	pass := g.p.NewPass(g.p.k)
+	pass := g.p.NewPass(g.p.k, false)
 	pass.Bind([]*Sequence{s})
 	defer func() {
 		if got, want := fmt.Sprint(recover()), "kv: position 0 is read after its page was given back"; got != want {
@@ -255,7 +255,7 @@ func TestIndexAndCompressedLieAlike(t *testing.T) {
 	g := newRig(t, NewLayout(layers(16, 4, 16), 1), 6, 6, false, 3)
 	s := &Sequence{}
 	g.p.Grow(s, 90)
-	pass := g.p.NewPass(g.p.k)
+	pass := g.p.NewPass(g.p.k, false)
 	pass.Bind([]*Sequence{s})
 	in := &ops.Tokens{Seq: []int32{0, 0}, Pos: []int32{70, 71}}
 	st := pass.Store(1)
@@ -272,7 +272,7 @@ func BenchmarkDecodeLists(b *testing.B) {
 		seqs[i] = &Sequence{}
 		p.Grow(seqs[i], 512)
 	}
-	pass := p.NewPass(ref.New[float32]())
+	pass := p.NewPass(ref.New[float32](), false)
 	b.ReportAllocs()
 	for b.Loop() {
 		in := &ops.Tokens{Seq: make([]int32, 64), Pos: make([]int32, 64)}

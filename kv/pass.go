@@ -18,11 +18,14 @@ type Pass struct {
 	stores []paged
 }
 
-// NewPass returns a pass whose rows are moved by k.
-func (p *Pages) NewPass(k kernels.Backend) *Pass {
+// NewPass returns a pass whose rows are moved by k, and rounded first if the cache is to be fp8.
+func (p *Pages) NewPass(k kernels.Backend, fp8 bool) *Pass {
 	s := &Pass{p: p, k: k, stores: make([]paged, len(p.pools))}
 	for i := range s.stores {
-		s.stores[i] = paged{s, i}
+		s.stores[i] = paged{pass: s, layer: i}
+		if fp8 {
+			s.stores[i].keep = FP8(k, p.layout.Layers[i])
+		}
 	}
 	return s
 }

@@ -44,7 +44,7 @@ func operand(c *Ctx, x *tensor.Tensor, w *tensor.Param) *tensor.Tensor {
 		return c.tape.rounded[x]
 	}
 	y := c.New(x.Shape...)
-	c.K.Round(y, x, quant.ActivationE4M3.Cols)
+	c.K.Round(y, x, x.Dim(), quant.ActivationE4M3.Cols)
 	if c.tape != nil {
 		c.tape.rounded[x] = y
 	}

@@ -58,7 +58,7 @@ func (r *runner) decodeCase(v *vectors, rep *Report, pre string) error {
 func (r *runner) stepByStep(ids []int32) []float64 {
 	l := kv.NewLayout(r.m.Layers(), 1)
 	pages := kv.NewPages(r.k, l, r.format, l.Recent(1), l.Pages(len(ids)), false)
-	pass, seq := pages.NewPass(r.k), &kv.Sequence{}
+	pass, seq := pages.NewPass(r.k, false), &kv.Sequence{}
 	var out []float64
 	for t, id := range ids {
 		pages.Grow(seq, t+1)

@@ -15,14 +15,18 @@ type Config struct {
 	TotalTokens   int    `flag:"sglang-max-total-tokens,max-total-tokens" help:"tokens whose attention state fits in memory; 0 for as many as all running samples can need"`
 	RecentTokens  int    `flag:"rollout-recent-tokens" help:"tokens whose short-lived attention state fits in memory (windows, open compressor blocks); 0 for twice what all running samples can need"`
 	PageTokens    int    `flag:"sglang-page-size,page-size" help:"tokens of a page of attention state, rounded up to whole compressor blocks"`
+	KV            string `flag:"rollout-kv-format,sglang-kv-cache-dtype,kv-cache-dtype" choices:"auto fp8_e4m3" help:"what attention state keeps of a row: auto all of it, fp8_e4m3 its unrotated part rounded in groups of 64"`
 	NoSharing     bool   `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
 	UpdateMode    string `flag:"pause-generation-mode" choices:"retract abort in_place" help:"what becomes of samples in flight when weights change: computed again, ended, or gone on with on the old attention state"`
 	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit"`
 }
 
+// FP8Cache is the KV of an engine that rounds attention state.
+const FP8Cache = "fp8_e4m3"
+
 // Default returns the settings of the reference recipe.
 func Default() Config {
-	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16, UpdateMode: Retract.String()}
+	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16, KV: "auto", UpdateMode: Retract.String()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.

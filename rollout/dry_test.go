@@ -17,7 +17,7 @@ func (dry) Linear(_, _, _ *tensor.Tensor, _ int)                           {}
 func (dry) LinearBackward(_, _, _, _, _ *tensor.Tensor, _ int)             {}
 func (dry) ExpertLinear(_, _, _ *tensor.Tensor, _ []int32)                 {}
 func (dry) ExpertLinearBackward(_, _, _, _, _ *tensor.Tensor, _ []int32)   {}
-func (dry) Round(_, _ *tensor.Tensor, _ int)                               {}
+func (dry) Round(_, _ *tensor.Tensor, _, _ int)                            {}
 func (dry) Add(_, _, _ *tensor.Tensor)                                     {}
 func (dry) Zero(*tensor.Tensor)                                            {}
 func (dry) Copy(_, _ *tensor.Tensor)                                       {}

@@ -41,9 +41,9 @@ type drawn struct {
 	err   error
 }
 
-func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, drawers int) *lane {
+func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, drawers int) *lane {
 	return &lane{
-		m: m, ctx: ops.NewCtx(k, &tensor.Arena{}, dtype.F32), kv: pages.NewPass(k), draw: newDrawers(drawers),
+		m: m, ctx: ops.NewCtx(k, &tensor.Arena{}, dtype.F32), kv: pages.NewPass(k, fp8), draw: newDrawers(drawers),
 	}
 }
 
@@ -142,11 +142,11 @@ const (
 	uneven     = 1.25     // how much more than an even share a lane may get
 )
 
-func newLanes(m model.Model, k kernels.Backend, pages *kv.Pages, threads int) *lanes {
-	ls := &lanes{whole: newLane(m, k, pages, threads)}
+func newLanes(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, threads int) *lanes {
+	ls := &lanes{whole: newLane(m, k, pages, fp8, threads)}
 	if parts := k.Split(threads); len(parts) > 1 {
 		for _, part := range parts {
-			ls.split = append(ls.split, newLane(m, part, pages, 1))
+			ls.split = append(ls.split, newLane(m, part, pages, fp8, 1))
 		}
 	}
 	bytes := 0

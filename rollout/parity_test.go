@@ -39,6 +39,33 @@ func fewer(n, short int) int {
 	return n
 }
 
+// An FP8 cache keeps what a whole pass reads that rounds its rows, whatever the settings; and that is not what an exact cache keeps.
+func TestFP8Cache(t *testing.T) {
+	all, m := backends(t), policy(dtype.F32, 5)
+	o := newOracle(map[rl.Version]*dsv4.Model{1: m})
+	o.fp8 = true
+	r := rand.New(rand.NewPCG(6, 6))
+	reqs := requests(r, prompts(r, fewer(6, 3), 50), fewer(20, 12))
+	for name, k := range all {
+		cfg := settings()
+		cfg.KV, cfg.PrefillTokens = FP8Cache, 7
+		for _, s := range serve(t, cfg, m, k).all(reqs) {
+			if err := o.check(s); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	exact := newOracle(o.m)
+	for _, s := range serve(t, settings(), m, all["ref"]).all(reqs) {
+		if err := exact.check(s); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Response) > 3 && o.check(s) == nil {
+			t.Errorf("request %d: rounding the cache changed no bit of %d tokens", s.Request, len(s.Response))
+		}
+	}
+}
+
 // The logprob of every token is the trainer's, bit for bit, and the answers are the same, whatever the settings.
 func TestLogProbsAreTheTrainers(t *testing.T) {
 	all := backends(t)

@@ -167,12 +167,13 @@ func (r *rig) idle() {
 
 // oracle scores samples as the trainer does: one whole sequence in place.
 type oracle struct {
-	k kernels.Backend
-	m map[rl.Version]*dsv4.Model
+	k   kernels.Backend
+	m   map[rl.Version]*dsv4.Model
+	fp8 bool // attention reads what an FP8 cache keeps
 }
 
 func newOracle(versions map[rl.Version]*dsv4.Model) oracle {
-	o := oracle{ref.New[float32](), versions}
+	o := oracle{k: ref.New[float32](), m: versions}
 	for _, m := range versions {
 		model.Prepare(ops.NewCtx(o.k, &tensor.Arena{}, dtype.F32), m)
 	}
@@ -188,6 +189,11 @@ func (o oracle) score(s *rl.Sample, v rl.Version) (logits, logProbs []float32) {
 		in.Seq, in.Pos = append(in.Seq, 0), append(in.Pos, int32(i))
 	}
 	stores := make([]kv.InPlace, len(m.Layers()))
+	for i, specs := range m.Layers() {
+		if o.fp8 {
+			stores[i].Keep = kv.FP8(o.k, specs)
+		}
+	}
 	x := model.Forward(c, m, in, func(i int) kv.Store { return &stores[i] }, false)
 	h := m.Final(c, x.Slice(n-1, len(in.ID)))
 	scale := make([]float32, len(s.Response))

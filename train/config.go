@@ -14,6 +14,7 @@ type Config struct {
 	MaxTokens  int    `flag:"max-tokens-per-gpu" help:"tokens of a micro-batch; a longer sequence gets one of its own"`
 	Recompute  bool   `flag:"recompute" help:"keep only each layer's input and compute the rest again for the gradient: less memory, a third more work"`
 	Format     string `flag:"actor-format" choices:"bf16 fp8 fp8+fp4 fp8-weights fp8+fp4-weights" help:"how the actor holds projections and experts: bf16 leaves them in --dtype; fp8 in blocks of 128x128, fp8+fp4 with experts in FP4, their inputs rounded to FP8; -weights rounds no inputs. Masters stay float32, gradients pass straight through"`
+	KV         string `flag:"actor-kv-format" choices:"auto fp8_e4m3" help:"what the actor's attention reads of a row: auto all of it, fp8_e4m3 what a rollout engine keeps with --rollout-kv-format fp8_e4m3; gradients pass straight through"`
 	FreezeGate bool   `flag:"moe-router-freeze-gate" help:"do not train the routers"`
 	MaxLength  int    // longest response allowed; seq-mean-token-sum-norm divides by it
 	Planned    int    // steps that the run will take, for schedules without an end of their own
@@ -22,9 +23,12 @@ type Config struct {
 	Optim optim.Config
 }
 
+// fp8Cache is the KV of an actor that rounds attention state as an FP8 cache does.
+const fp8Cache = "fp8_e4m3"
+
 // Default returns the settings of the reference recipe.
 func Default() Config {
-	return Config{MaxTokens: 2048, Format: "bf16", FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}
+	return Config{MaxTokens: 2048, Format: "bf16", KV: "auto", FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.

@@ -80,9 +80,21 @@ func (e *Engine) Steps() int { return e.opt.Steps() }
 // Bytes returns the memory of activations and gradients between passes.
 func (e *Engine) Bytes() int { return e.lanes.bytes() }
 
+// stores returns a pass's attention state, one a layer.
+func (e *Engine) stores(k kernels.Backend, m model.Model) []kv.InPlace {
+	layers := m.Layers()
+	out := make([]kv.InPlace, len(layers))
+	if e.cfg.KV == fp8Cache {
+		for i, specs := range layers {
+			out[i].Keep = kv.FP8(k, specs)
+		}
+	}
+	return out
+}
+
 // forward returns the logprobs and entropies [R] of a pass's next tokens.
 func (e *Engine) forward(c *ops.Ctx, m model.Model, p pass) (lp, entropy *tensor.Tensor) {
-	stores := make([]kv.InPlace, len(m.Layers()))
+	stores := e.stores(c.K, m)
 	x := model.Forward(c, m, p.in, func(i int) kv.Store { return &stores[i] }, e.cfg.Recompute)
 	t, s, d := x.Shape[0], x.Shape[1], x.Shape[2]
 	lp = ops.InTurn(c, headUnit(m), func() *tensor.Tensor {

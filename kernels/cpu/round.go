@@ -12,16 +12,17 @@ import (
 const e4m3Cost = 8
 
 // Round sets y to x rounded to E4M3 by groups; see [furlong/kernels.Linear].
-func (b *Backend) Round(y, x *tensor.Tensor, group int) {
+func (b *Backend) Round(y, x *tensor.Tensor, cols, group int) {
 	rows, dim := x.Shape[0], wide(x)
 	want("round", "y", y, rows, dim)
-	if group < 1 {
-		panic(fmt.Sprintf("round: group is %d, want 1 or more", group))
+	if group < 1 || cols < 0 || cols > dim {
+		panic(fmt.Sprintf("round: %d of %d columns by groups of %d, want 0 or more by 1 or more", cols, dim, group))
 	}
 	out, in := y.F32(), x.F32()
 	b.eachShort(rows, dim*e4m3Cost, func(lo, hi int, _ *scratch) {
 		for r := lo; r < hi; r++ {
-			b.roundRow(out[r*dim:][:dim], in[r*dim:][:dim], group)
+			b.roundRow(out[r*dim:][:cols], in[r*dim:][:cols], group)
+			copy(out[r*dim+cols:][:dim-cols], in[r*dim+cols:])
 		}
 	})
 }

@@ -95,7 +95,7 @@ func roundCalls(g gen) []call {
 	for _, s := range [][3]int{{1, 128, 128}, {7, 300, 128}, {13, 40, 128}, {64, 256, 128}, {5, 77, 32}, {3, 9, 4}, {2, 24, 1}, {4, 1, 8}, {0, 128, 128}} {
 		t, dim, group := s[0], s[1], s[2]
 		for _, x := range []*tensor.Tensor{g.normal(1, t, dim), g.wild(t, dim), g.normal(1e-6, t, dim), g.normal(1e6, t, dim), g.normal(1, t, dim)} {
-			calls = append(calls, round(x, group))
+			calls = append(calls, round(x, dim, group), round(x, dim*2/3, group))
 		}
 		last := calls[len(calls)-1].in[0].F32()
 		for i := range last {
@@ -107,11 +107,11 @@ func roundCalls(g gen) []call {
 	return calls
 }
 
-func round(x *tensor.Tensor, group int) call {
+func round(x *tensor.Tensor, cols, group int) call {
 	return call{
-		name: fmt.Sprintf("Round %v by %d", x, group), rows: x.Shape[0],
+		name: fmt.Sprintf("Round %d columns of %v by %d", cols, x, group), rows: x.Shape[0],
 		in: []operand{rowwise("x", x)}, out: []operand{rowwise("y", x)},
-		run: func(k kernels.Backend, a args) { k.Round(a.out[0], a.in[0], group) },
+		run: func(k kernels.Backend, a args) { k.Round(a.out[0], a.in[0], cols, group) },
 	}
 }
 
@@ -189,7 +189,7 @@ func testRound(t reporter, k kernels.Backend) {
 			}
 			quant.Pack(q, x)
 			y := x.Clone()
-			k.Round(y, y, group)
+			k.Round(y, y, y.Dim(), group)
 			sameBits(t, "Round", fmt.Sprintf("%v by %d in place", x, group), "y", y, unpacked(q))
 		}
 	}
@@ -198,7 +198,7 @@ func testRound(t reporter, k kernels.Backend) {
 		q := quant.Format{Code: dtype.E4M3, Scale: dtype.E8M0, Block: quant.Block{Rows: 1, Cols: group}}.New(1, x.Shape...)
 		quant.Pack(q, x)
 		y := x.Clone()
-		k.Round(y, x, group)
+		k.Round(y, x, x.Dim(), group)
 		sameBits(t, "Round", fmt.Sprintf("numbers of all exponents by %d", group), "y", y, unpacked(q))
 	}
 }

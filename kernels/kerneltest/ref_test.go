@@ -28,7 +28,7 @@ func TestBits(t *testing.T) {
 		"hyper":     0x2184cbceedeab2a1,
 		"moe":       0xd29b17fd17886945,
 		"head":      0x3cbf905289f82703,
-		"codes":     0xb22a3d61435580cd,
+		"codes":     0x3fbf58c98b50f4e9,
 	}
 	k := ref.New[float32]()
 	for _, f := range families(k) {

@@ -55,18 +55,19 @@ func scaleAt(scales *tensor.Tensor, i int) float32 {
 }
 
 // Round sets y to x rounded to E4M3 under a power of two for each group; see [furlong/kernels.Linear].
-func (*Backend[F]) Round(y, x *tensor.Tensor, group int) {
+func (*Backend[F]) Round(y, x *tensor.Tensor, cols, group int) {
 	dim := width(x)
 	check("round", "y", y, x.Shape[0], dim)
-	if group < 1 {
-		panic(fmt.Sprintf("round: group is %d, want 1 or more", group))
+	if group < 1 || cols < 0 || cols > dim {
+		panic(fmt.Sprintf("round: %d of %d columns by groups of %d, want 0 or more by 1 or more", cols, dim, group))
 	}
 	out, in := data[F](y), data[F](x)
 	for at := 0; at < len(in); at += dim {
-		for lo := at; lo < at+dim; lo += group {
-			hi := min(lo+group, at+dim)
+		for lo := at; lo < at+cols; lo += group {
+			hi := min(lo+group, at+cols)
 			RoundGroup(out[lo:hi], in[lo:hi])
 		}
+		copy(out[at+cols:at+dim], in[at+cols:])
 	}
 }
 

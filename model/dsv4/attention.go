@@ -23,7 +23,7 @@ type attention struct {
 
 // streams says what the layer keeps, and how far back later tokens read it.
 func (a *attention) streams() []kv.Spec {
-	s := []kv.Spec{{Stream: kv.Window, Width: a.cfg.HeadDim, Rate: 1, Reach: a.cfg.Window}}
+	s := []kv.Spec{{Stream: kv.Window, Width: a.cfg.HeadDim, Rate: 1, Reach: a.cfg.Window, Coarse: a.cfg.HeadDim - a.cfg.RopeDim}}
 	if a.comp != nil {
 		s = append(s, a.comp.streams()...)
 	}

@@ -28,8 +28,16 @@ func (p *compressor) streams() []kv.Spec {
 	}
 	return []kv.Spec{
 		{Stream: p.raw, Width: width, Rate: 1, Reach: reach},
-		{Stream: p.out, Width: p.dim, Rate: p.rate},
+		{Stream: p.out, Width: p.dim, Rate: p.rate, Coarse: p.coarse()},
 	}
+}
+
+// coarse returns how much of an entry an FP8 cache rounds: what carries no rotation. The indexer's keys have a format of their own.
+func (p *compressor) coarse() int {
+	if p.out == kv.Index {
+		return 0
+	}
+	return p.dim - 2*len(p.freq)
 }
 
 // close puts the tokens' raw rows, and an entry for each window that in completes.

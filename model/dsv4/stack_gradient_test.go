@@ -118,10 +118,10 @@ func TestFrozenWeightsOnlyChoose(t *testing.T) {
 // A store may throw away everything else.
 func TestLayersSayWhatIsKept(t *testing.T) {
 	got := fmt.Sprint(New(small, dtype.F32).Layers())
-	want := "[[{window 8 1 3}]" +
-		" [{window 8 1 3} {raw 32 1 4} {compressed 8 2 0} {index_raw 32 1 4} {index 8 2 0}]" +
-		" [{window 8 1 3} {raw 16 1 6} {compressed 8 6 0}]" +
-		" [{window 8 1 3} {raw 32 1 4} {compressed 8 2 0} {index_raw 32 1 4} {index 8 2 0}]]"
+	want := "[[{window 8 1 3 4}]" +
+		" [{window 8 1 3 4} {raw 32 1 4 0} {compressed 8 2 0 4} {index_raw 32 1 4 0} {index 8 2 0 0}]" +
+		" [{window 8 1 3 4} {raw 16 1 6 0} {compressed 8 6 0 4}]" +
+		" [{window 8 1 3 4} {raw 32 1 4 0} {compressed 8 2 0 4} {index_raw 32 1 4 0} {index 8 2 0 0}]]"
 	if got != want {
 		t.Errorf("Layers() = %s, want %s", got, want)
 	}
