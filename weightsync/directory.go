@@ -29,8 +29,8 @@ func DirName(v rl.Version) string { return dirPrefix + v.String() }
 // WriteDir writes w into a folder of its own below root and returns the folder's path. A version that is there already is an error.
 func WriteDir(ctx context.Context, root string, w rl.Weights) (path string, err error) {
 	path = filepath.Join(root, DirName(w.Version()))
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s: is there already (%w)", path, cmpErr(err))
+	if _, err := os.Lstat(path); err == nil {
+		return "", fmt.Errorf("%s: %w", path, fs.ErrExist)
 	}
 	temp, err := os.MkdirTemp(root, "."+DirName(w.Version())+"-")
 	if err != nil {
@@ -42,14 +42,7 @@ func WriteDir(ctx context.Context, root string, w rl.Weights) (path string, err 
 	if err := os.Rename(temp, path); err != nil {
 		return "", errors.Join(err, os.RemoveAll(temp))
 	}
-	return path, syncPath(root)
-}
-
-func cmpErr(err error) error {
-	if err == nil {
-		return fs.ErrExist
-	}
-	return err
+	return path, nil
 }
 
 func writeFiles(ctx context.Context, dir string, w rl.Weights) error {
@@ -69,10 +62,10 @@ func writeFiles(ctx context.Context, dir string, w rl.Weights) error {
 		i++
 	}
 	write := func(out io.Writer) error { _, err := out.Write(manifest); return err }
-	return errors.Join(writeFile(filepath.Join(dir, manifestFile), write), os.Chmod(dir, 0o755), syncPath(dir))
+	return errors.Join(writeFile(filepath.Join(dir, manifestFile), write), os.Chmod(dir, 0o755))
 }
 
-// writeFile writes a file down to the disk.
+// writeFile writes a file. It does not wait for the disk: what a power failure leaves of a version, its digests refuse.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -80,18 +73,10 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	out := bufio.NewWriterSize(f, 1<<20)
-	if err := errors.Join(write(out), out.Flush()); err != nil {
+	if err := write(out); err != nil {
 		return err
 	}
-	return f.Sync()
-}
-
-func syncPath(dir string) (err error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return out.Flush()
 }
 
 // OpenDir returns the version in a folder that WriteDir made. Its files are read when it is.
