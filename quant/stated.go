@@ -1,10 +1,10 @@
 package quant
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,23 +30,24 @@ type quantizationConfig struct {
 	Dequantize *bool    `json:"dequantize,omitempty"` // what a reader is to do after reading
 }
 
+var quantizationKeys = []string{"quant_method", "fmt", "activation_scheme", "weight_block_size", "scale_fmt", "modules_to_not_convert", "dequantize"}
+
 // ReadConfig reads quantization_config and expert_dtype of a config.json. Methods, formats and blocks that are not ours are refused
 // by name, all at once.
 func ReadConfig(data []byte) (Stated, error) {
-	var file struct {
-		Quantization json.RawMessage `json:"quantization_config"`
-		Experts      *string         `json:"expert_dtype"`
-		Dtype        string          `json:"dtype"` // "fp8" in the files of the program released beside the checkpoints, which have no quantization_config
-		Scale        *string         `json:"scale_fmt"`
-	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	var object map[string]json.RawMessage // not a struct, which would take names in any case
+	if err := json.Unmarshal(data, &object); err != nil {
 		return Stated{}, fmt.Errorf("config.json: %w", err)
 	}
-	s := Stated{Given: len(file.Quantization) > 0 && !bytes.Equal(file.Quantization, []byte("null"))}
+	file, err := topOf(object)
+	if err != nil {
+		return Stated{}, fmt.Errorf("config.json: %w", err)
+	}
+	s := Stated{Given: !isNull(object["quantization_config"])}
 	var errs []error
 	switch {
 	case s.Given:
-		errs = s.read(file.Quantization)
+		errs = s.read(object["quantization_config"])
 	case file.Dtype == "fp8":
 		s.Given = true
 		errs = append(errs, s.readScale(file.Scale))
@@ -58,6 +59,29 @@ func ReadConfig(data []byte) (Stated, error) {
 		return Stated{}, err
 	}
 	return s, nil
+}
+
+func isNull(data []byte) bool { return len(data) == 0 || string(data) == "null" }
+
+// A top is what stands outside of quantization_config.
+type top struct {
+	Dtype          string // "fp8" in the files of the program released beside the checkpoints, which have no quantization_config
+	Experts, Scale *string
+}
+
+func topOf(object map[string]json.RawMessage) (t top, err error) {
+	var dtype *string
+	for key, to := range map[string]**string{"dtype": &dtype, "expert_dtype": &t.Experts, "scale_fmt": &t.Scale} {
+		if data := object[key]; !isNull(data) {
+			if err := json.Unmarshal(data, to); err != nil {
+				return t, fmt.Errorf("%s: is %s, want text", key, data)
+			}
+		}
+	}
+	if dtype != nil {
+		t.Dtype = *dtype
+	}
+	return t, nil
 }
 
 func (s *Stated) readExperts(name string) error {
@@ -86,20 +110,31 @@ func (s *Stated) readScale(name *string) error {
 
 func (s *Stated) read(data []byte) (errs []error) {
 	var q quantizationConfig
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&q); err != nil {
+	var keys map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(data, &keys), json.Unmarshal(data, &q)); err != nil {
 		return []error{fmt.Errorf("quantization_config: %s", strings.TrimPrefix(err.Error(), "json: "))}
 	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !slices.Contains(quantizationKeys, key) {
+			errs = append(errs, fmt.Errorf("quantization_config: %q is no key we know", key))
+		}
+	}
+	s.Plain = q.Plain
+	return append(append(errs, q.complaints()...), s.readScale(q.Scale))
+}
+
+// complaints returns what is asked for that is not ours.
+func (q quantizationConfig) complaints() (errs []error) {
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("quantization_config: "+format, args...))
 	}
 	if q.Method != "fp8" {
 		bad("quant_method is %q, want fp8", q.Method)
 	}
-	if strings.Contains(strings.ToLower(q.Fmt), "fnuz") {
+	switch {
+	case strings.Contains(strings.ToLower(q.Fmt), "fnuz"):
 		bad("fmt is %q, want e4m3: the same byte means half as much there", q.Fmt)
-	} else if !slices.Contains([]string{"", "e4m3", "e4m3fn", "float8_e4m3fn"}, q.Fmt) {
+	case !slices.Contains([]string{"", "e4m3", "e4m3fn", "float8_e4m3fn"}, q.Fmt):
 		bad("fmt is %q, want e4m3", q.Fmt)
 	}
 	if q.Activation != "" && q.Activation != "dynamic" {
@@ -108,13 +143,11 @@ func (s *Stated) read(data []byte) (errs []error) {
 	if q.Block != nil && !slices.Equal(q.Block, []int{WeightE4M3.Rows, WeightE4M3.Cols}) {
 		bad("weight_block_size is %v, want [%d %d]", q.Block, WeightE4M3.Rows, WeightE4M3.Cols)
 	}
-	errs = append(errs, s.readScale(q.Scale))
 	for _, m := range q.Plain {
 		if m == "" || strings.ContainsAny(m, `*?[]()|^$+\:`) {
 			bad("modules_to_not_convert has %q, want the name of a module", m)
 		}
 	}
-	s.Plain = q.Plain
 	return errs
 }
 
@@ -151,17 +184,22 @@ func (r Recipe) WriteConfig(data []byte, plain []string) ([]byte, error) {
 	if err := json.Unmarshal(data, &object); err != nil {
 		return nil, fmt.Errorf("config.json: %w", err)
 	}
-	_, quantised := object["quantization_config"]
-	_, experts := object["expert_dtype"]
-	if r.plain() && !quantised && !experts {
-		return data, nil
+	says := string(object["dtype"]) == `"fp8"`
+	for _, key := range []string{"quantization_config", "expert_dtype"} {
+		_, ok := object[key]
+		says = says || ok
+		delete(object, key)
 	}
-	delete(object, "quantization_config")
-	delete(object, "expert_dtype")
-	if !r.plain() {
+	switch {
+	case !r.plain():
 		if err := r.state(object, plain); err != nil {
 			return nil, err
 		}
+	case !says:
+		return data, nil
+	case string(object["dtype"]) == `"fp8"`: // of the released program
+		object["dtype"] = json.RawMessage(`"bf16"`)
+		delete(object, "scale_fmt")
 	}
 	out, err := json.MarshalIndent(object, "", "  ")
 	return append(out, '\n'), err

@@ -40,7 +40,7 @@ func TestReadConfigRefuses(t *testing.T) {
 		`{"quantization_config": {"quant_method": "fp8", "weight_block_size": [64, 128]}}`:          `weight_block_size is [64 128], want [128 128]`,
 		`{"quantization_config": {"quant_method": "fp8", "weight_block_size": [128]}}`:              `weight_block_size is [128], want`,
 		`{"quantization_config": {"quant_method": "fp8", "scale_fmt": "float"}}`:                    `scale_fmt is "float", want ue8m0`,
-		`{"quantization_config": {"quant_method": "fp8", "group_size": 32}}`:                        `unknown field "group_size"`,
+		`{"quantization_config": {"quant_method": "fp8", "group_size": 32}}`:                        `"group_size" is no key we know`,
 		`{"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": ["re:.*gate"]}}`: `"re:.*gate", want the name of a module`,
 		`{"quantization_config": {"quant_method": "fp8"}, "expert_dtype": "int4"}`:                  `expert_dtype is "int4"`,
 		`{"expert_dtype": "fp4"}`: `there is no quantization_config`,
@@ -107,6 +107,10 @@ func TestWriteConfig(t *testing.T) {
 			t.Errorf("%s: as bf16 it is %s, %v, want two keys", name, back, err)
 		}
 	}
+	program, err := (Recipe{}).WriteConfig([]byte(`{"dtype": "fp8", "scale_fmt": "ue8m0", "expert_dtype": "fp4", "dim": 8}`), nil)
+	if s, bad := ReadConfig(program); err != nil || bad != nil || s.Given || !strings.Contains(string(program), `"dtype": "bf16"`) {
+		t.Errorf("the program's spelling as bf16 is %s, %v, and reads as %+v, %v", program, err, s, bad)
+	}
 	same := []byte(`{ "a":1 }`)
 	if out, err := (Recipe{}).WriteConfig(same, nil); string(out) != string(same) || err != nil {
 		t.Errorf("a config that says nothing is written as %s, %v, want it as it was", out, err)
@@ -114,4 +118,27 @@ func TestWriteConfig(t *testing.T) {
 	if _, err := (Recipe{}).WriteConfig([]byte("["), nil); err == nil {
 		t.Error("a config that is no JSON is written")
 	}
+}
+
+// Whatever is read is what was written: a recipe's words in any config.json say the recipe.
+func FuzzReadConfig(f *testing.F) {
+	f.Add([]byte(released), "attn.wo_a")
+	f.Add([]byte(`{"dtype": "fp8", "scale_fmt": "ue8m0", "expert_dtype": "fp4"}`), "gate")
+	f.Add([]byte(`{"quantization_config": {"quant_method": "fp8", "modules_to_not_convert": [""]}}`), "")
+	f.Fuzz(func(t *testing.T, data []byte, module string) {
+		if s, err := ReadConfig(data); err == nil {
+			s.Excludes(module)
+			s.Check(module, FP8, true, false)
+		}
+		for _, r := range []Recipe{{FP8, FP4, true}, {FP8.wide(), FP8.wide(), true}, {}} {
+			out, err := r.WriteConfig(data, nil)
+			if err != nil {
+				return // no object of JSON
+			}
+			s, err := ReadConfig(out)
+			if err != nil || s.Given == r.plain() || (s.Scale == dtype.E8M0) != (r.Dense == FP8) && !r.plain() {
+				t.Fatalf("%v: %s reads as %+v, %v", r, out, s, err)
+			}
+		}
+	})
 }

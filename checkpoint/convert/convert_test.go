@@ -48,7 +48,7 @@ func parameters() []*tensor.Param {
 			case dtype.F32:
 				x.F32()[i] = v
 			default:
-				x.I32()[i] = int32(i % experts)
+				x.I32()[i] = int32(i % 2)
 			}
 		}
 		list = append(list, &tensor.Param{Name: name, Value: x})
@@ -113,9 +113,12 @@ func converted(t *testing.T, from string, opt Options) (string, *Report) {
 
 // The destination is what loading the source by the recipe and saving that gives, byte for byte: in every scheme, from and to.
 func TestRunIsLoadAndSave(t *testing.T) {
-	for _, names := range [][2]string{{"bf16", "fp8+fp4"}, {"fp8+fp4", "fp8"}, {"fp8+fp4", "bf16"}, {"fp8", "fp8+fp4"}, {"fp8-f32scales", "fp8"}} {
+	for i, names := range [][2]string{{"fp8+fp4", "fp8"}, {"bf16", "fp8+fp4"}, {"fp8+fp4", "bf16"}, {"fp8", "fp8+fp4"}, {"fp8-f32scales", "fp8"}} {
 		for from := hf.Memory; from <= hf.Wire; from++ {
 			for to := hf.Memory; to <= hf.Wire; to++ {
+				if i > 0 && (int(from)+int(to)+i)%4 != 0 {
+					continue // names and formats have nothing to do with each other: all pairs once are enough
+				}
 				t.Run(fmt.Sprintf("%s %v to %s %v", names[0], from, names[1], to), func(t *testing.T) {
 					src := saved(t, from, recipe(t, names[0]))
 					opt := options(t, names[1], to)

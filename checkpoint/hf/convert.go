@@ -63,10 +63,40 @@ func recode(dst, src *tensor.Tensor) (Way, quant.Loss) {
 		copyScales(dst.Scale, src.Scale)
 		return Recast, exact(src)
 	}
-	x := tensor.New(dtype.F32, src.Shape...)
-	quant.Unpack(x, src)
-	quant.Pack(dst, x)
+	repack(dst, src)
 	return Repacked, quant.Compare(dst, src)
+}
+
+// repackRows are unpacked at a time: whole blocks, and far less memory than the weight.
+const repackRows = 128
+
+// repack packs what it unpacks, some rows of one matrix after the other.
+func repack(dst, src *tensor.Tensor) {
+	n := len(src.Shape)
+	rows, cols := src.Shape[n-2]/src.Fused, src.Shape[n-1]
+	x := tensor.New(dtype.F32, min(repackRows, rows), cols)
+	for part := range src.Len() / max(1, rows*cols) {
+		for lo := 0; lo < rows; lo += repackRows {
+			hi := min(lo+repackRows, rows)
+			some := x.Slice(0, hi-lo)
+			quant.Unpack(some, band(src, part, lo, hi))
+			quant.Pack(band(dst, part, lo, hi), some)
+		}
+	}
+}
+
+// band returns rows of one of the matrices that t consists of, over its memory. They begin with a block.
+func band(t *tensor.Tensor, part, lo, hi int) *tensor.Tensor {
+	n := len(t.Shape)
+	rows, cols := t.Shape[n-2]/t.Fused, t.Shape[n-1]
+	shape := []int{hi - lo, cols}
+	grid := quant.FormatOf(t).Grid(1, shape...)
+	top := part*quant.FormatOf(t).Grid(1, rows, cols)[0] + lo/t.Block[0]
+	return &tensor.Tensor{
+		Type: t.Type, Shape: shape, Mem: t.Mem[t.Type.Bytes((part*rows+lo)*cols):t.Type.Bytes((part*rows+hi)*cols)],
+		Block: t.Block, Fused: 1,
+		Scale: &tensor.Tensor{Type: t.Scale.Type, Shape: grid, Mem: t.Scale.Mem[t.Scale.Type.Bytes(top*grid[1]):t.Scale.Type.Bytes((top+grid[0])*grid[1])]},
+	}
 }
 
 // exact is the loss of a way that loses nothing.

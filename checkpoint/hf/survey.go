@@ -2,6 +2,7 @@ package hf
 
 import (
 	"fmt"
+	"strings"
 
 	"furlong/checkpoint"
 	"furlong/quant"
@@ -34,7 +35,11 @@ func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
 			continue
 		}
 		w, err := look(src, opt.Scheme, name, place)
-		if err == nil {
+		switch {
+		case err != nil:
+		case strings.HasSuffix(place.Param, tableLeaf):
+			err = w.checkTable(src, opt.Experts)
+		default:
 			err = w.checkStated(stated, src)
 		}
 		if err != nil {
@@ -47,6 +52,18 @@ func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
 		}
 	}
 	return v, checkpoint.Join(append(errs, v.check(src, taken)...))
+}
+
+// checkTable says what is wrong with a routing table.
+func (w Weight) checkTable(src checkpoint.Source, experts int) error {
+	if !isTable(w.Type) {
+		return fmt.Errorf("is %v%v, want I64 or I32", w.Type, w.Shape)
+	}
+	t, err := src.Tensor(w.Name)
+	if err != nil {
+		return err
+	}
+	return checkTable(t, experts)
 }
 
 // check looks at the checkpoint as a whole.
