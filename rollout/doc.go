@@ -8,9 +8,10 @@
 // whatever else was in the batch, however its prompt was cut, wherever its pages lie, whatever was found in the cache, and as
 // the trainer's own forward pass gives.
 //
-// An update is read and checked into a copy while the engine goes on serving. Then, between two passes, the values change, what the
-// backend derived from them is made anew, the cache is emptied, sequences in flight go back to the queue to be computed
-// again, and the version changes. A refused update has touched nothing.
+// There are two sets of weights with their layouts. An update is read into the one that nobody uses, held against its manifest, and prepared, while the
+// engine goes on with the other. Then, between two passes, the sets are exchanged, a canary is computed, samples in flight are
+// retracted, ended, or left in place as [Mode] says, the cache gets a new root, and the version changes. A refused update has touched
+// nothing. [Engine.Attestation] says what is served and how that is known; [Engine.Scramble] and [Engine.Compare] put it to the test.
 //
 // Shapes: T tokens of a pass, R rows whose logits are wanted, V vocabulary.
 // Units: lengths and budgets in tokens; logprobs in nats.

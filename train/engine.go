@@ -22,6 +22,8 @@ type Engine struct {
 	lanes lanes
 	load  expertLoad // of the last step
 	files Files
+
+	packed []*tensor.Param // what publications hold, if that is in other formats than the actor
 }
 
 // Files is what a checkpoint needs to know besides the numbers.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"furlong/dtype"
+	"furlong/quant"
 	"furlong/rl"
 	"furlong/weightsync"
 )
@@ -42,6 +43,68 @@ func TestPublish(t *testing.T) {
 		}
 		if tables != 2+2+2*6 { // two layers of each router, two indexers of six tensors
 			t.Errorf("%d frozen tensors among them, want 16", tables)
+		}
+	}
+}
+
+// Publications in other formats are what packing a checkpoint of the actor gives, after each step anew.
+func TestPublishAs(t *testing.T) {
+	for _, name := range []string{"bf16", "fp8", "fp8+fp4", "fp8+fp4-weights", "fp8-f32scales"} {
+		r, err := quant.ParseRecipe(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := cpuEngine(t, settings(), dtype.BF16)
+		if err := e.PublishAs(r); err != nil {
+			t.Fatal(err)
+		}
+		quantised, states := 0, map[rl.Digest]bool{}
+		for v := rl.Version(1); v < 4; v++ {
+			mustStep(t, e, batch(uint64(v), 2, 4))
+			cold := actor(dtype.BF16, 7).Params() // of the same shapes; its values go
+			if err := r.Apply(cold); err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range e.Params() {
+				if cold[i].Value.Quantised() {
+					quant.Pack(cold[i].Value, p.Value)
+					quantised++
+				} else {
+					copy(cold[i].Value.Mem, p.Value.Mem)
+				}
+			}
+			want := weightsync.SumsOf(cold)
+			into := actor(dtype.BF16, 8).Params()
+			if err := r.Apply(into); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := weightsync.Take(t.Context(), e.Publish(v), weightsync.Flatten(into), weightsync.Held{}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if err := weightsync.SumsOf(into).Diff(want); err != nil {
+				t.Errorf("%s, version %v: %v", name, v, err)
+			}
+			states[want.State()] = true
+		}
+		if (name == "bf16") != (quantised == 0) || len(states) != 3 {
+			t.Errorf("%s: %d weights were quantised, 3 versions have %d states", name, quantised, len(states))
+		}
+	}
+}
+
+// An actor that is quantised publishes its own codes, and no others.
+func TestPublishAsOfAQuantisedActor(t *testing.T) {
+	cfg := settings()
+	cfg.Format = "fp8"
+	e := cpuEngine(t, cfg, dtype.BF16)
+	for name, want := range map[string]string{"fp8": "", "fp8-weights": "", "bf16": "the actor holds it", "fp8+fp4": "the actor holds it"} {
+		r, err := quant.ParseRecipe(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = e.PublishAs(r)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error is %v, want %q", name, err, want)
 		}
 	}
 }
