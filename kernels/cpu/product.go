@@ -40,7 +40,7 @@ const (
 	deepK   = 512     // a piece of b, deepK x 16, stays near
 	shortK  = 256     // the same where c is in the second cache, so that its way to the registers and back costs little
 	smallC  = 1 << 16 // elements of such a c
-	pieceA  = 1 << 15 // elements of a piece of a: it stays in the second cache
+	pieceA  = 1 << 15 // elements of a piece of a: it stays in the second cache, and is twice that where b comes from afar
 	pieceB  = 1 << 16 // elements of a piece of b that is copied: it stays there, too
 	near    = 1 << 12 // elements of rows that stay in the first cache as they lie
 	tallest = 6       // rows of the tallest tile

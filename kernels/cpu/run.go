@@ -41,8 +41,11 @@ func (r *run) all(s *scratch, cut int) {
 
 // tall returns the rows of a piece that is cut deep: whole tiles, and not much fewer in the last piece.
 func (r *run) tall(cut int) int {
-	rows := r.r1 - r.r0
-	most := max(pieceA/cut/tallest*tallest, 4*tallest)
+	rows, size := r.r1-r.r0, pieceA
+	if (r.p1-r.p0)*panel*cut > pieceB {
+		size *= 2
+	}
+	most := max(size/cut/tallest*tallest, 4*tallest)
 	pieces := (rows + most - 1) / most
 	tiles := (rows + tallest*pieces - 1) / (tallest * pieces)
 	return tallest * tiles
@@ -206,21 +209,23 @@ func (r *run) takeB(p, n int) {
 		r.unpack(r.copyB, p)
 		t.b, t.bp = r.copyB, panel*r.kc
 	}
-	t.bm, t.ahead = n*t.bp, r.ahead(n)
+	t.bm = n * t.bp
+	r.lookAhead(n)
 }
 
-// ahead returns how far ahead packed lines are fetched: in the next panel if this one stays in the cache for many
-// tiles, else a little further on.
-func (r *run) ahead(panels int) int {
+// lookAhead has memory fetched early: the next n panels, evenly while many tiles use these, or else a little more of these.
+func (r *run) lookAhead(n int) {
+	t := &r.t
 	switch {
-	case r.t.bk != panel && r.rows > 2*tallest:
-		return 0 // it stays near
-	case r.t.bk != panel:
-		return 8 * r.t.bk
+	case t.bk != panel && r.rows > 2*tallest: // it stays near
+		t.ahead, t.pace = 0, 0
+	case t.bk != panel:
+		t.ahead, t.pace = 8*t.bk, t.bk
 	case r.rows > tallest:
-		return panels * r.t.bp
+		t.ahead, t.pace = n*t.bp, (tallest*n*panel+r.rows-1)/r.rows
+	default:
+		t.ahead, t.pace = 512, panel
 	}
-	return 512
 }
 
 // unpack writes the piece of panel p to dst [kc, 16]. Columns beyond the last are zero.

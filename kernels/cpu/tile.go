@@ -13,7 +13,8 @@ type tile struct {
 	cs, as, ak, bk, bp, bm int
 
 	at    int  // from the a of a tile to that of the next; rows*as, unless a is copied by tiles
-	ahead int  // from each line of b to one that is worth fetching early
+	ahead int  // from b to what is worth fetching early
+	pace  int  // how much of that in each step, a fraction of a line
 	from  bool // chains start from c, else from zero
 	add   bool // what c held is added at the end
 }

@@ -3,8 +3,8 @@ package cpu
 import "furlong/kernels/cpu/asm"
 
 type (
-	gemm     func(c, a, b *float32, k, n, m, cs, as, at, ak, bk, bp, bm, ahead, mode int)
-	gemmHalf func(c, a *float32, b *uint16, k, n, m, cs, as, at, ak, bk, bp, bm, ahead, mode int)
+	gemm     func(c, a, b *float32, k, n, m, cs, as, at, ak, bk, bp, bm, ahead, pace, mode int)
+	gemmHalf func(c, a *float32, b *uint16, k, n, m, cs, as, at, ak, bk, bp, bm, ahead, pace, mode int)
 )
 
 // The product functions by rows and vectors.
@@ -44,8 +44,8 @@ func (t *tile) avx2() {
 	}
 	const f, h = 4, 2 // bytes
 	if t.half != nil {
-		gemmHalves[t.rows][t.vecs](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, h*t.bk, h*t.bp, h*t.bm, h*t.ahead, mode)
+		gemmHalves[t.rows][t.vecs](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, h*t.bk, h*t.bp, h*t.bm, h*t.ahead, h*t.pace, mode)
 		return
 	}
-	gemms[t.rows][t.vecs](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, f*t.bk, f*t.bp, f*t.bm, f*t.ahead, mode)
+	gemms[t.rows][t.vecs](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, f*t.bk, f*t.bp, f*t.bm, f*t.ahead, f*t.pace, mode)
 }

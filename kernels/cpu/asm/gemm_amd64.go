@@ -7,142 +7,142 @@ package asm
 // Gemm6x16 multiplies n tiles of 6 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm6x16H multiplies n tiles of 6 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm5x16 multiplies n tiles of 5 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm5x16H multiplies n tiles of 5 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm4x16 multiplies n tiles of 4 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm4x16H multiplies n tiles of 4 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm3x16 multiplies n tiles of 3 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm3x16H multiplies n tiles of 3 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm2x16 multiplies n tiles of 2 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm2x16H multiplies n tiles of 2 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x16 multiplies n tiles of 1 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x16H multiplies n tiles of 1 rows by m times 16 columns.
 //
 //go:noescape
-func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm4x24 multiplies n tiles of 4 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm4x24H multiplies n tiles of 4 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm3x24 multiplies n tiles of 3 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm3x24H multiplies n tiles of 3 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm2x24 multiplies n tiles of 2 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm2x24H multiplies n tiles of 2 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x24 multiplies n tiles of 1 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x24H multiplies n tiles of 1 rows by m times 24 columns.
 //
 //go:noescape
-func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm3x32 multiplies n tiles of 3 rows by m times 32 columns.
 //
 //go:noescape
-func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm3x32H multiplies n tiles of 3 rows by m times 32 columns.
 //
 //go:noescape
-func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm2x32 multiplies n tiles of 2 rows by m times 32 columns.
 //
 //go:noescape
-func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm2x32H multiplies n tiles of 2 rows by m times 32 columns.
 //
 //go:noescape
-func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x32 multiplies n tiles of 1 rows by m times 32 columns.
 //
 //go:noescape
-func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x32H multiplies n tiles of 1 rows by m times 32 columns.
 //
 //go:noescape
-func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x64 multiplies n tiles of 1 rows by m times 64 columns.
 //
 //go:noescape
-func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // Gemm1x64H multiplies n tiles of 1 rows by m times 64 columns.
 //
 //go:noescape
-func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 
 // PackPanels copies n rows of panels*16 elements, ld apart, to panels [n, 16], ps apart.
 //

@@ -4,25 +4,26 @@
 
 #include "textflag.h"
 
-// func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm6x16(SB), NOSPLIT, $0-120
+TEXT ·Gemm6x16(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 	LEAQ (BX)(BX*2), R9
 	LEAQ (BX)(BX*4), R10
-	MOVQ ahead+104(FP), R11
 
 strip1:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R12
+	MOVQ ahead+104(FP), R11
+	ADDQ DX, R11
 
 tile2:
-	MOVQ    mode+112(FP), R13
+	MOVQ    mode+120(FP), R13
 	BTQ     $0x00, R13
 	JCC     zero7
 	LEAQ    (R8)(R8*2), R13
@@ -102,7 +103,8 @@ start8:
 	JLT        test5
 
 k3:
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
 	VBROADCASTSS (R13), Y14
@@ -125,7 +127,8 @@ k3:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, R13
 	ADDQ         DI, R14
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
 	VBROADCASTSS (R13), Y14
@@ -148,7 +151,8 @@ k3:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, R13
 	ADDQ         DI, R14
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
 	VBROADCASTSS (R13), Y14
@@ -171,7 +175,8 @@ k3:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, R13
 	ADDQ         DI, R14
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
 	VBROADCASTSS (R13), Y14
@@ -202,7 +207,8 @@ test5:
 	JZ   done6
 
 one4:
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
 	VBROADCASTSS (R13), Y14
@@ -231,7 +237,7 @@ one4:
 done6:
 	LEAQ   (R8)(R8*2), R13
 	LEAQ   (R8)(R8*4), R14
-	MOVQ   mode+112(FP), R15
+	MOVQ   mode+120(FP), R15
 	BTQ    $0x01, R15
 	JCC    store9
 	VADDPS (AX), Y0, Y0
@@ -277,16 +283,15 @@ store9:
 	VZEROUPPER
 	RET
 
-// func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm6x16H(SB), NOSPLIT, $0-120
+TEXT ·Gemm6x16H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
 	MOVQ     cs+48(FP), R8
 	LEAQ     (BX)(BX*2), R9
 	LEAQ     (BX)(BX*4), R10
-	MOVQ     ahead+104(FP), R11
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLD   $0x10, Y15, Y15
 
@@ -295,9 +300,11 @@ strip10:
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R12
+	MOVQ ahead+104(FP), R11
+	ADDQ DX, R11
 
 tile11:
-	MOVQ    mode+112(FP), R13
+	MOVQ    mode+120(FP), R13
 	BTQ     $0x00, R13
 	JCC     zero16
 	LEAQ    (R8)(R8*2), R13
@@ -377,7 +384,8 @@ start17:
 	JLT        test14
 
 k12:
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        Y15, Y13, Y13
@@ -401,7 +409,8 @@ k12:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, R13
 	ADDQ         DI, R14
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        Y15, Y13, Y13
@@ -425,7 +434,8 @@ k12:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, R13
 	ADDQ         DI, R14
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        Y15, Y13, Y13
@@ -449,7 +459,8 @@ k12:
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         SI, R13
 	ADDQ         DI, R14
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        Y15, Y13, Y13
@@ -481,7 +492,8 @@ test14:
 	JZ   done15
 
 one13:
-	PREFETCHT1   (R14)(R11*1)
+	PREFETCHT1   (R11)
+	ADDQ         pace+112(FP), R11
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        Y15, Y13, Y13
@@ -511,7 +523,7 @@ one13:
 done15:
 	LEAQ   (R8)(R8*2), R13
 	LEAQ   (R8)(R8*4), R14
-	MOVQ   mode+112(FP), R15
+	MOVQ   mode+120(FP), R15
 	BTQ    $0x01, R15
 	JCC    store18
 	VADDPS (AX), Y0, Y0
@@ -557,24 +569,25 @@ store18:
 	VZEROUPPER
 	RET
 
-// func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm5x16(SB), NOSPLIT, $0-120
+TEXT ·Gemm5x16(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 	LEAQ (BX)(BX*2), R9
-	MOVQ ahead+104(FP), R10
 
 strip19:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R11
+	MOVQ ahead+104(FP), R10
+	ADDQ DX, R10
 
 tile20:
-	MOVQ    mode+112(FP), R12
+	MOVQ    mode+120(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero25
 	LEAQ    (R8)(R8*2), R12
@@ -643,7 +656,8 @@ start26:
 	JLT        test23
 
 k21:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
 	VBROADCASTSS (R12), Y12
@@ -663,7 +677,8 @@ k21:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
 	VBROADCASTSS (R12), Y12
@@ -683,7 +698,8 @@ k21:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
 	VBROADCASTSS (R12), Y12
@@ -703,7 +719,8 @@ k21:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
 	VBROADCASTSS (R12), Y12
@@ -731,7 +748,8 @@ test23:
 	JZ   done24
 
 one22:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y10
 	VMOVUPS      32(R13), Y11
 	VBROADCASTSS (R12), Y12
@@ -756,7 +774,7 @@ one22:
 
 done24:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+112(FP), R13
+	MOVQ   mode+120(FP), R13
 	BTQ    $0x01, R13
 	JCC    store27
 	VADDPS (AX), Y0, Y0
@@ -797,15 +815,14 @@ store27:
 	VZEROUPPER
 	RET
 
-// func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm5x16H(SB), NOSPLIT, $0-120
+TEXT ·Gemm5x16H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
 	MOVQ     cs+48(FP), R8
 	LEAQ     (BX)(BX*2), R9
-	MOVQ     ahead+104(FP), R10
 	VPCMPEQD Y13, Y13, Y13
 	VPSLLD   $0x10, Y13, Y13
 
@@ -814,9 +831,11 @@ strip28:
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R11
+	MOVQ ahead+104(FP), R10
+	ADDQ DX, R10
 
 tile29:
-	MOVQ    mode+112(FP), R12
+	MOVQ    mode+120(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero34
 	LEAQ    (R8)(R8*2), R12
@@ -885,7 +904,8 @@ start35:
 	JLT        test32
 
 k30:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
 	VPAND        Y13, Y11, Y11
@@ -906,7 +926,8 @@ k30:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
 	VPAND        Y13, Y11, Y11
@@ -927,7 +948,8 @@ k30:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
 	VPAND        Y13, Y11, Y11
@@ -948,7 +970,8 @@ k30:
 	VFMADD231PS  Y11, Y12, Y9
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
 	VPAND        Y13, Y11, Y11
@@ -977,7 +1000,8 @@ test32:
 	JZ   done33
 
 one31:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y11
 	VPSLLD       $0x10, Y11, Y10
 	VPAND        Y13, Y11, Y11
@@ -1003,7 +1027,7 @@ one31:
 
 done33:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+112(FP), R13
+	MOVQ   mode+120(FP), R13
 	BTQ    $0x01, R13
 	JCC    store36
 	VADDPS (AX), Y0, Y0
@@ -1044,24 +1068,25 @@ store36:
 	VZEROUPPER
 	RET
 
-// func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm4x16(SB), NOSPLIT, $0-120
+TEXT ·Gemm4x16(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 	LEAQ (BX)(BX*2), R9
-	MOVQ ahead+104(FP), R10
 
 strip37:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R11
+	MOVQ ahead+104(FP), R10
+	ADDQ DX, R10
 
 tile38:
-	MOVQ    mode+112(FP), R12
+	MOVQ    mode+120(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero43
 	LEAQ    (R8)(R8*2), R12
@@ -1120,7 +1145,8 @@ start44:
 	JLT        test41
 
 k39:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	VBROADCASTSS (R12), Y10
@@ -1137,7 +1163,8 @@ k39:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	VBROADCASTSS (R12), Y10
@@ -1154,7 +1181,8 @@ k39:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	VBROADCASTSS (R12), Y10
@@ -1171,7 +1199,8 @@ k39:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	VBROADCASTSS (R12), Y10
@@ -1196,7 +1225,8 @@ test41:
 	JZ   done42
 
 one40:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
 	VBROADCASTSS (R12), Y10
@@ -1218,7 +1248,7 @@ one40:
 
 done42:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+112(FP), R13
+	MOVQ   mode+120(FP), R13
 	BTQ    $0x01, R13
 	JCC    store45
 	VADDPS (AX), Y0, Y0
@@ -1254,15 +1284,14 @@ store45:
 	VZEROUPPER
 	RET
 
-// func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm4x16H(SB), NOSPLIT, $0-120
+TEXT ·Gemm4x16H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
 	MOVQ     cs+48(FP), R8
 	LEAQ     (BX)(BX*2), R9
-	MOVQ     ahead+104(FP), R10
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
 
@@ -1271,9 +1300,11 @@ strip46:
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R11
+	MOVQ ahead+104(FP), R10
+	ADDQ DX, R10
 
 tile47:
-	MOVQ    mode+112(FP), R12
+	MOVQ    mode+120(FP), R12
 	BTQ     $0x00, R12
 	JCC     zero52
 	LEAQ    (R8)(R8*2), R12
@@ -1332,7 +1363,8 @@ start53:
 	JLT        test50
 
 k48:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
@@ -1350,7 +1382,8 @@ k48:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
@@ -1368,7 +1401,8 @@ k48:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
@@ -1386,7 +1420,8 @@ k48:
 	VFMADD231PS  Y9, Y10, Y7
 	ADDQ         SI, R12
 	ADDQ         DI, R13
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
@@ -1412,7 +1447,8 @@ test50:
 	JZ   done51
 
 one49:
-	PREFETCHT1   (R13)(R10*1)
+	PREFETCHT1   (R10)
+	ADDQ         pace+112(FP), R10
 	VMOVDQU      (R13), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
@@ -1435,7 +1471,7 @@ one49:
 
 done51:
 	LEAQ   (R8)(R8*2), R12
-	MOVQ   mode+112(FP), R13
+	MOVQ   mode+120(FP), R13
 	BTQ    $0x01, R13
 	JCC    store54
 	VADDPS (AX), Y0, Y0
@@ -1471,23 +1507,24 @@ store54:
 	VZEROUPPER
 	RET
 
-// func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x16(SB), NOSPLIT, $0-120
+TEXT ·Gemm3x16(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
-	MOVQ ahead+104(FP), R9
 
 strip55:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
+	MOVQ ahead+104(FP), R9
+	ADDQ DX, R9
 
 tile56:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero61
 	VMOVUPS (AX), Y0
@@ -1514,7 +1551,8 @@ start62:
 	JLT  test59
 
 k57:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
 	VBROADCASTSS (R11), Y8
@@ -1528,7 +1566,8 @@ k57:
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
 	VBROADCASTSS (R11), Y8
@@ -1542,7 +1581,8 @@ k57:
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
 	VBROADCASTSS (R11), Y8
@@ -1556,7 +1596,8 @@ k57:
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
 	VBROADCASTSS (R11), Y8
@@ -1578,7 +1619,8 @@ test59:
 	JZ   done60
 
 one58:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
 	VBROADCASTSS (R11), Y8
@@ -1596,7 +1638,7 @@ one58:
 	JNZ          one58
 
 done60:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store63
 	VADDPS (AX), Y0, Y0
@@ -1627,14 +1669,13 @@ store63:
 	VZEROUPPER
 	RET
 
-// func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x16H(SB), NOSPLIT, $0-120
+TEXT ·Gemm3x16H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
 	MOVQ     cs+48(FP), R8
-	MOVQ     ahead+104(FP), R9
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD   $0x10, Y9, Y9
 
@@ -1643,9 +1684,11 @@ strip64:
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
+	MOVQ ahead+104(FP), R9
+	ADDQ DX, R9
 
 tile65:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero70
 	VMOVUPS (AX), Y0
@@ -1672,7 +1715,8 @@ start71:
 	JLT  test68
 
 k66:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
 	VPAND        Y9, Y7, Y7
@@ -1687,7 +1731,8 @@ k66:
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
 	VPAND        Y9, Y7, Y7
@@ -1702,7 +1747,8 @@ k66:
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
 	VPAND        Y9, Y7, Y7
@@ -1717,7 +1763,8 @@ k66:
 	VFMADD231PS  Y7, Y8, Y5
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
 	VPAND        Y9, Y7, Y7
@@ -1740,7 +1787,8 @@ test68:
 	JZ   done69
 
 one67:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
 	VPAND        Y9, Y7, Y7
@@ -1759,7 +1807,7 @@ one67:
 	JNZ          one67
 
 done69:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store72
 	VADDPS (AX), Y0, Y0
@@ -1790,23 +1838,24 @@ store72:
 	VZEROUPPER
 	RET
 
-// func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x16(SB), NOSPLIT, $0-120
+TEXT ·Gemm2x16(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
-	MOVQ ahead+104(FP), R9
 
 strip73:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
+	MOVQ ahead+104(FP), R9
+	ADDQ DX, R9
 
 tile74:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero79
 	VMOVUPS (AX), Y0
@@ -1829,7 +1878,8 @@ start80:
 	JLT  test77
 
 k75:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VBROADCASTSS (R11), Y6
@@ -1840,7 +1890,8 @@ k75:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VBROADCASTSS (R11), Y6
@@ -1851,7 +1902,8 @@ k75:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VBROADCASTSS (R11), Y6
@@ -1862,7 +1914,8 @@ k75:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VBROADCASTSS (R11), Y6
@@ -1881,7 +1934,8 @@ test77:
 	JZ   done78
 
 one76:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
 	VMOVUPS      32(R12), Y5
 	VBROADCASTSS (R11), Y6
@@ -1896,7 +1950,7 @@ one76:
 	JNZ          one76
 
 done78:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store81
 	VADDPS (AX), Y0, Y0
@@ -1922,14 +1976,13 @@ store81:
 	VZEROUPPER
 	RET
 
-// func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x16H(SB), NOSPLIT, $0-120
+TEXT ·Gemm2x16H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
 	MOVQ     cs+48(FP), R8
-	MOVQ     ahead+104(FP), R9
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD   $0x10, Y7, Y7
 
@@ -1938,9 +1991,11 @@ strip82:
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
+	MOVQ ahead+104(FP), R9
+	ADDQ DX, R9
 
 tile83:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero88
 	VMOVUPS (AX), Y0
@@ -1963,7 +2018,8 @@ start89:
 	JLT  test86
 
 k84:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
@@ -1975,7 +2031,8 @@ k84:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
@@ -1987,7 +2044,8 @@ k84:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
@@ -1999,7 +2057,8 @@ k84:
 	VFMADD231PS  Y5, Y6, Y3
 	ADDQ         SI, R11
 	ADDQ         DI, R12
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
@@ -2019,7 +2078,8 @@ test86:
 	JZ   done87
 
 one85:
-	PREFETCHT1   (R12)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
 	VPSLLD       $0x10, Y5, Y4
 	VPAND        Y7, Y5, Y5
@@ -2035,7 +2095,7 @@ one85:
 	JNZ          one85
 
 done87:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store90
 	VADDPS (AX), Y0, Y0
@@ -2061,23 +2121,24 @@ store90:
 	VZEROUPPER
 	RET
 
-// func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x16(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x16(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), AX
 	MOVQ ak+72(FP), BX
 	MOVQ bk+80(FP), SI
 	MOVQ cs+48(FP), DI
-	MOVQ ahead+104(FP), R8
 
 strip91:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R9
+	MOVQ ahead+104(FP), R8
+	ADDQ DX, R8
 
 tile92:
-	MOVQ    mode+112(FP), R10
+	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
 	JCC     zero97
 	VMOVUPS (AX), Y0
@@ -2097,7 +2158,8 @@ start98:
 
 k93:
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
@@ -2105,7 +2167,8 @@ k93:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
@@ -2113,7 +2176,8 @@ k93:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
@@ -2121,7 +2185,8 @@ k93:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
@@ -2137,7 +2202,8 @@ test95:
 
 one94:
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
 	VFMADD231PS  Y2, Y4, Y0
@@ -2148,7 +2214,7 @@ one94:
 	JNZ          one94
 
 done96:
-	MOVQ   mode+112(FP), R10
+	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
 	JCC    store99
 	VADDPS (AX), Y0, Y0
@@ -2169,14 +2235,13 @@ store99:
 	VZEROUPPER
 	RET
 
-// func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x16H(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x16H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), AX
 	MOVQ     ak+72(FP), BX
 	MOVQ     bk+80(FP), SI
 	MOVQ     cs+48(FP), DI
-	MOVQ     ahead+104(FP), R8
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD   $0x10, Y5, Y5
 
@@ -2185,9 +2250,11 @@ strip100:
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R9
+	MOVQ ahead+104(FP), R8
+	ADDQ DX, R8
 
 tile101:
-	MOVQ    mode+112(FP), R10
+	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
 	JCC     zero106
 	VMOVUPS (AX), Y0
@@ -2207,7 +2274,8 @@ start107:
 
 k102:
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
@@ -2216,7 +2284,8 @@ k102:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
@@ -2225,7 +2294,8 @@ k102:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
@@ -2234,7 +2304,8 @@ k102:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
@@ -2251,7 +2322,8 @@ test104:
 
 one103:
 	VBROADCASTSS (R10), Y4
-	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R8)
+	ADDQ         pace+112(FP), R8
 	VMOVDQU      (R11), Y3
 	VPSLLD       $0x10, Y3, Y2
 	VPAND        Y5, Y3, Y3
@@ -2263,7 +2335,7 @@ one103:
 	JNZ          one103
 
 done105:
-	MOVQ   mode+112(FP), R10
+	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
 	JCC    store108
 	VADDPS (AX), Y0, Y0
@@ -2284,9 +2356,9 @@ store108:
 	VZEROUPPER
 	RET
 
-// func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm4x24(SB), NOSPLIT, $8-120
+TEXT ·Gemm4x24(SB), NOSPLIT, $8-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
@@ -2302,7 +2374,7 @@ strip109:
 	MOVQ n+32(FP), R12
 
 tile110:
-	MOVQ    mode+112(FP), R13
+	MOVQ    mode+120(FP), R13
 	BTQ     $0x00, R13
 	JCC     zero115
 	LEAQ    (R8)(R8*2), R13
@@ -2492,7 +2564,7 @@ one112:
 
 done114:
 	LEAQ   (R8)(R8*2), R13
-	MOVQ   mode+112(FP), R14
+	MOVQ   mode+120(FP), R14
 	BTQ    $0x01, R14
 	JCC    store117
 	VADDPS (AX), Y0, Y0
@@ -2536,9 +2608,9 @@ store117:
 	VZEROUPPER
 	RET
 
-// func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm4x24H(SB), NOSPLIT, $8-120
+TEXT ·Gemm4x24H(SB), NOSPLIT, $8-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
@@ -2554,7 +2626,7 @@ strip118:
 	MOVQ n+32(FP), R12
 
 tile119:
-	MOVQ    mode+112(FP), R13
+	MOVQ    mode+120(FP), R13
 	BTQ     $0x00, R13
 	JCC     zero124
 	LEAQ    (R8)(R8*2), R13
@@ -2754,7 +2826,7 @@ one121:
 
 done123:
 	LEAQ   (R8)(R8*2), R13
-	MOVQ   mode+112(FP), R14
+	MOVQ   mode+120(FP), R14
 	BTQ    $0x01, R14
 	JCC    store126
 	VADDPS (AX), Y0, Y0
@@ -2808,9 +2880,9 @@ DATA lanesffff0000<>+24(SB)/4, $0xffff0000
 DATA lanesffff0000<>+28(SB)/4, $0xffff0000
 GLOBL lanesffff0000<>(SB), RODATA|NOPTR, $32
 
-// func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x24(SB), NOSPLIT, $0-120
+TEXT ·Gemm3x24(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
@@ -2824,7 +2896,7 @@ strip127:
 	MOVQ n+32(FP), R10
 
 tile128:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero133
 	VMOVUPS (AX), Y0
@@ -2964,7 +3036,7 @@ one130:
 	JNZ          one130
 
 done132:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store135
 	VADDPS (AX), Y0, Y0
@@ -3001,9 +3073,9 @@ store135:
 	VZEROUPPER
 	RET
 
-// func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x24H(SB), NOSPLIT, $0-120
+TEXT ·Gemm3x24H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
@@ -3019,7 +3091,7 @@ strip136:
 	MOVQ n+32(FP), R10
 
 tile137:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero142
 	VMOVUPS (AX), Y0
@@ -3169,7 +3241,7 @@ one139:
 	JNZ          one139
 
 done141:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store144
 	VADDPS (AX), Y0, Y0
@@ -3206,9 +3278,9 @@ store144:
 	VZEROUPPER
 	RET
 
-// func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x24(SB), NOSPLIT, $0-120
+TEXT ·Gemm2x24(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
@@ -3222,7 +3294,7 @@ strip145:
 	MOVQ n+32(FP), R10
 
 tile146:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero151
 	VMOVUPS (AX), Y0
@@ -3336,7 +3408,7 @@ one148:
 	JNZ          one148
 
 done150:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store153
 	VADDPS (AX), Y0, Y0
@@ -3366,9 +3438,9 @@ store153:
 	VZEROUPPER
 	RET
 
-// func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x24H(SB), NOSPLIT, $0-120
+TEXT ·Gemm2x24H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
@@ -3384,7 +3456,7 @@ strip154:
 	MOVQ n+32(FP), R10
 
 tile155:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero160
 	VMOVUPS (AX), Y0
@@ -3508,7 +3580,7 @@ one157:
 	JNZ          one157
 
 done159:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store162
 	VADDPS (AX), Y0, Y0
@@ -3538,9 +3610,9 @@ store162:
 	VZEROUPPER
 	RET
 
-// func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x24(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x24(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), AX
 	MOVQ ak+72(FP), BX
 	MOVQ bk+80(FP), SI
@@ -3554,7 +3626,7 @@ strip163:
 	MOVQ n+32(FP), R9
 
 tile164:
-	MOVQ    mode+112(FP), R10
+	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
 	JCC     zero169
 	VMOVUPS (AX), Y0
@@ -3642,7 +3714,7 @@ one166:
 	JNZ          one166
 
 done168:
-	MOVQ   mode+112(FP), R10
+	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
 	JCC    store171
 	VADDPS (AX), Y0, Y0
@@ -3665,9 +3737,9 @@ store171:
 	VZEROUPPER
 	RET
 
-// func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x24H(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x24H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), AX
 	MOVQ     ak+72(FP), BX
 	MOVQ     bk+80(FP), SI
@@ -3683,7 +3755,7 @@ strip172:
 	MOVQ n+32(FP), R9
 
 tile173:
-	MOVQ    mode+112(FP), R10
+	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
 	JCC     zero178
 	VMOVUPS (AX), Y0
@@ -3781,7 +3853,7 @@ one175:
 	JNZ          one175
 
 done177:
-	MOVQ   mode+112(FP), R10
+	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
 	JCC    store180
 	VADDPS (AX), Y0, Y0
@@ -3804,9 +3876,9 @@ store180:
 	VZEROUPPER
 	RET
 
-// func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm3x32(SB), NOSPLIT, $0-120
+TEXT ·Gemm3x32(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
@@ -3820,7 +3892,7 @@ strip181:
 	MOVQ n+32(FP), R10
 
 tile182:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero187
 	VMOVUPS (AX), Y0
@@ -4001,7 +4073,7 @@ one184:
 	JNZ          one184
 
 done186:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store189
 	VADDPS (AX), Y0, Y0
@@ -4044,9 +4116,9 @@ store189:
 	VZEROUPPER
 	RET
 
-// func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm3x32H(SB), NOSPLIT, $0-120
+TEXT ·Gemm3x32H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
@@ -4062,7 +4134,7 @@ strip190:
 	MOVQ n+32(FP), R10
 
 tile191:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero196
 	VMOVUPS (AX), Y0
@@ -4253,7 +4325,7 @@ one193:
 	JNZ          one193
 
 done195:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store198
 	VADDPS (AX), Y0, Y0
@@ -4296,9 +4368,9 @@ store198:
 	VZEROUPPER
 	RET
 
-// func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm2x32(SB), NOSPLIT, $0-120
+TEXT ·Gemm2x32(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), BX
 	MOVQ ak+72(FP), SI
 	MOVQ bk+80(FP), DI
@@ -4312,7 +4384,7 @@ strip199:
 	MOVQ n+32(FP), R10
 
 tile200:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero205
 	VMOVUPS (AX), Y0
@@ -4445,7 +4517,7 @@ one202:
 	JNZ          one202
 
 done204:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store207
 	VADDPS (AX), Y0, Y0
@@ -4479,9 +4551,9 @@ store207:
 	VZEROUPPER
 	RET
 
-// func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm2x32H(SB), NOSPLIT, $0-120
+TEXT ·Gemm2x32H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), BX
 	MOVQ     ak+72(FP), SI
 	MOVQ     bk+80(FP), DI
@@ -4497,7 +4569,7 @@ strip208:
 	MOVQ n+32(FP), R10
 
 tile209:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero214
 	VMOVUPS (AX), Y0
@@ -4640,7 +4712,7 @@ one211:
 	JNZ          one211
 
 done213:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store216
 	VADDPS (AX), Y0, Y0
@@ -4674,9 +4746,9 @@ store216:
 	VZEROUPPER
 	RET
 
-// func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x32(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x32(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), AX
 	MOVQ ak+72(FP), BX
 	MOVQ bk+80(FP), SI
@@ -4690,7 +4762,7 @@ strip217:
 	MOVQ n+32(FP), R9
 
 tile218:
-	MOVQ    mode+112(FP), R10
+	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
 	JCC     zero223
 	VMOVUPS (AX), Y0
@@ -4790,7 +4862,7 @@ one220:
 	JNZ          one220
 
 done222:
-	MOVQ   mode+112(FP), R10
+	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
 	JCC    store225
 	VADDPS (AX), Y0, Y0
@@ -4815,9 +4887,9 @@ store225:
 	VZEROUPPER
 	RET
 
-// func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x32H(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x32H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), AX
 	MOVQ     ak+72(FP), BX
 	MOVQ     bk+80(FP), SI
@@ -4833,7 +4905,7 @@ strip226:
 	MOVQ n+32(FP), R9
 
 tile227:
-	MOVQ    mode+112(FP), R10
+	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
 	JCC     zero232
 	VMOVUPS (AX), Y0
@@ -4943,7 +5015,7 @@ one229:
 	JNZ          one229
 
 done231:
-	MOVQ   mode+112(FP), R10
+	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
 	JCC    store234
 	VADDPS (AX), Y0, Y0
@@ -4968,9 +5040,9 @@ store234:
 	VZEROUPPER
 	RET
 
-// func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, FMA3, MMX+
-TEXT ·Gemm1x64(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x64(SB), NOSPLIT, $0-128
 	MOVQ as+56(FP), AX
 	MOVQ ak+72(FP), BX
 	MOVQ bk+80(FP), SI
@@ -4985,7 +5057,7 @@ strip235:
 	MOVQ n+32(FP), R10
 
 tile236:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero241
 	VMOVUPS (AX), Y0
@@ -5143,7 +5215,7 @@ one238:
 	JNZ          one238
 
 done240:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store243
 	VADDPS (AX), Y0, Y0
@@ -5176,9 +5248,9 @@ store243:
 	VZEROUPPER
 	RET
 
-// func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int)
+// func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·Gemm1x64H(SB), NOSPLIT, $0-120
+TEXT ·Gemm1x64H(SB), NOSPLIT, $0-128
 	MOVQ     as+56(FP), AX
 	MOVQ     ak+72(FP), BX
 	MOVQ     bk+80(FP), SI
@@ -5195,7 +5267,7 @@ strip244:
 	MOVQ n+32(FP), R10
 
 tile245:
-	MOVQ    mode+112(FP), R11
+	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
 	JCC     zero250
 	VMOVUPS (AX), Y0
@@ -5373,7 +5445,7 @@ one247:
 	JNZ          one247
 
 done249:
-	MOVQ   mode+112(FP), R11
+	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
 	JCC    store252
 	VADDPS (AX), Y0, Y0

@@ -5,142 +5,142 @@
 package asm
 
 // Gemm6x16 is for amd64.
-func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm6x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm6x16H is for amd64.
-func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm6x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm5x16 is for amd64.
-func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm5x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm5x16H is for amd64.
-func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm5x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm4x16 is for amd64.
-func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm4x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm4x16H is for amd64.
-func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm4x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm3x16 is for amd64.
-func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm3x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm3x16H is for amd64.
-func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm3x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm2x16 is for amd64.
-func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm2x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm2x16H is for amd64.
-func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm2x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x16 is for amd64.
-func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x16(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x16H is for amd64.
-func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x16H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm4x24 is for amd64.
-func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm4x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm4x24H is for amd64.
-func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm4x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm3x24 is for amd64.
-func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm3x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm3x24H is for amd64.
-func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm3x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm2x24 is for amd64.
-func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm2x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm2x24H is for amd64.
-func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm2x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x24 is for amd64.
-func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x24(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x24H is for amd64.
-func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x24H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm3x32 is for amd64.
-func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm3x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm3x32H is for amd64.
-func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm3x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm2x32 is for amd64.
-func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm2x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm2x32H is for amd64.
-func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm2x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x32 is for amd64.
-func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x32(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x32H is for amd64.
-func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x32H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x64 is for amd64.
-func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x64(c *float32, a *float32, b *float32, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 
 // Gemm1x64H is for amd64.
-func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, mode int) {
+func Gemm1x64H(c *float32, a *float32, b *uint16, k int, n int, m int, cs int, as int, at int, ak int, bk int, bp int, bm int, ahead int, pace int, mode int) {
 	panic(missing)
 }
 

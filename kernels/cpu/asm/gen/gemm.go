@@ -35,7 +35,7 @@ type tile struct {
 	as, as3, as5 reg.GPVirtual // row r of a is at as*r
 	ak, bk       reg.GPVirtual
 	bp, bp3      reg.GPVirtual // panel p of b is at bp*p
-	ahead        reg.GPVirtual // bytes from b to what it fetches, when there is one panel
+	early        reg.GPVirtual // what is fetched early, when there is one panel
 	next         reg.GPVirtual // bytes from a to the next tile's, when that is fetched along the way
 	acc, bs      []reg.VecVirtual
 	x, high      reg.VecVirtual
@@ -46,7 +46,7 @@ func (g *gen) tile(rows, vecs int, half bool) {
 	if half {
 		name, of = name+"H", "uint16"
 	}
-	g.fn(name, "(c, a *float32, b *"+of+", k, n, m, cs, as, at, ak, bk, bp, bm, ahead, mode int)",
+	g.fn(name, "(c, a *float32, b *"+of+", k, n, m, cs, as, at, ak, bk, bp, bm, ahead, pace, mode int)",
 		fmt.Sprintf("%s multiplies n tiles of %d rows by m times %d columns.", name, rows, 8*vecs))
 	t := &tile{gen: g, rows: rows, vecs: vecs, panels: (vecs + 1) / 2, half: half}
 	t.load()
@@ -104,7 +104,7 @@ func (t *tile) load() {
 	if t.panels > 1 {
 		t.bp = t.arg("bp")
 	} else {
-		t.ahead = t.arg("ahead")
+		t.early = t.GP64()
 	}
 	if t.along() {
 		t.next = t.arg("at")
@@ -127,6 +127,10 @@ func (t *tile) begin(n gp) {
 	t.Load(t.Param("a"), t.a)
 	t.Load(t.Param("b"), t.b)
 	t.Load(t.Param("n"), n)
+	if t.panels == 1 {
+		t.Load(t.Param("ahead"), t.early)
+		t.ADDQ(t.b, t.early)
+	}
 }
 
 // nextPanels moves the arguments, which are the function's own, to the next panels. It leaves the flags of what is left of m.
@@ -210,7 +214,8 @@ func (t *tile) panel(b reg.Register, p int, to []reg.VecVirtual) {
 	case t.panels > 1:
 		t.PREFETCHT0(t.panelB(b, p, afar))
 	default:
-		t.PREFETCHT1(idx(b, t.ahead, 1, 0))
+		t.PREFETCHT1(at(t.early, 0))
+		t.ADDQ(t.memory("pace"), t.early)
 	}
 	if !t.half {
 		for i, y := range to {
