@@ -89,31 +89,38 @@ func hyperFormulas(r *rand.Rand) []formula {
 	const s, d = 3, 4
 	return []formula{
 		{
-			"hyper map",
-			acts{normal(r, 2, s, d)},
+			"enter",
+			acts{normal(r, siteRows+2, s, d)},
 			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
 			func(c *Ctx, x acts, w weights) acts {
-				m := HyperMap(c, x[0], w[0], w[1], w[2], true, p)
-				return acts{m.Pre, m.Post, m.Comb}
+				e := Enter(c, x[0], w[0], w[1], w[2], true, p)
+				return acts{e.In, e.Pre, e.Post, e.Comb}
 			},
 		},
 		{
-			"last hyper map",
+			"last enter",
 			acts{normal(r, 2, s, d)},
 			weights{matrix(r, s, s*d), vector(r, s), vector(r, 1)},
 			func(c *Ctx, x acts, w weights) acts {
-				return acts{HyperMap(c, x[0], w[0], w[1], w[2], false, p).Pre}
+				e := Enter(c, x[0], w[0], w[1], w[2], false, p)
+				return acts{e.In, e.Pre}
 			},
 		},
-		{"collapse", acts{normal(r, 2, s, d), normal(r, 2, s)}, nil, func(c *Ctx, x acts, _ weights) acts {
-			return acts{Collapse(c, x[0], x[1])}
-		}},
 		{
-			"expand",
-			acts{normal(r, 2, s, d), normal(r, 2, d), normal(r, 2, s), normal(r, 2, s, s)},
-			nil,
-			func(c *Ctx, x acts, _ weights) acts {
-				return acts{Expand(c, x[0], x[1], Maps{Post: x[2], Comb: x[3]})}
+			"leave with another's output",
+			acts{normal(r, siteRows+2, s, d), normal(r, siteRows+2, d)},
+			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
+			func(c *Ctx, x acts, w weights) acts {
+				return acts{Enter(c, x[0], w[0], w[1], w[2], true, p).Leave(c, x[1])}
+			},
+		},
+		{
+			"a sub-layer",
+			acts{normal(r, 2, s, d)},
+			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3), vector(r, d)},
+			func(c *Ctx, x acts, w weights) acts {
+				e := Enter(c, x[0], w[0], w[1], w[2], true, p)
+				return acts{e.Leave(c, RMSNorm(c, e.In, w[3], 1e-3))}
 			},
 		},
 	}

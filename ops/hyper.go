@@ -5,30 +5,92 @@ import (
 	"furlong/tensor"
 )
 
-// Maps are a site's hyper-connection maps: how streams collapse into the sub-layer's input, and how its output and the old
-// streams mix into the new ones.
-type Maps struct {
+// A Site is the hyper-connection around one sub-layer: streams x [T, S, D] collapse into the sub-layer's input, and its output and the
+// old streams mix into the new ones.
+type Site struct {
+	In   *tensor.Tensor // [T, D], the sub-layer's input
 	Pre  *tensor.Tensor // [T, S]
 	Post *tensor.Tensor // [T, S], nil at the last collapse
 	Comb *tensor.Tensor // [T, S, S], first index the source; nil at the last collapse
+
+	x, z, o, y *tensor.Tensor // streams, what the maps are made of, the sub-layer's output, the new streams
 }
 
-// HyperMap returns the maps of a site from streams x [T, S, D]. With mix false only Pre is made.
-func HyperMap(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool, p kernels.HyperParams) Maps {
+// siteRows is how many tokens go through all kernels of a site before the next ones: their streams, and those of
+// the gradients, stay in a core's own cache meanwhile.
+const siteRows = 64
+
+// Enter makes the maps of streams x and collapses them. With mix false, at the last collapse, only Pre is made.
+func Enter(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool, p kernels.HyperParams) *Site {
 	t, s := x.Shape[0], x.Shape[1]
-	z := Linear(c, Reshape(c, x, t, s*x.Shape[2]), fn)
-	m := Maps{Pre: c.New(t, s)}
+	e := &Site{In: c.New(t, x.Shape[2]), Pre: c.New(t, s), x: x, z: c.New(t, fn.Value.Shape[0])}
 	if mix {
-		m.Post, m.Comb = c.New(t, s), c.New(t, s, s)
+		e.Post, e.Comb = c.New(t, s), c.New(t, s, s)
 	}
-	c.K.HyperMap(m.Pre, m.Post, m.Comb, z, x, base.Value, scale.Value, p)
+	strips(t, func(of strip) {
+		x, z, pre := of.rows(x), of.rows(e.z), of.rows(e.Pre)
+		c.K.Linear(z, x, fn.Value, 1)
+		c.K.HyperMap(pre, of.rows(e.Post), of.rows(e.Comb), z, x, base.Value, scale.Value, p)
+		c.K.Collapse(of.rows(e.In), x, pre)
+	})
 	if c.tape != nil {
-		c.record("hyper_map", func() {
-			c.K.HyperMapBackward(c.Grad(z), c.Grad(x), paramGrad(base), paramGrad(scale),
-				c.Grad(m.Pre), c.gradOrNil(m.Post), c.gradOrNil(m.Comb), z, x, base.Value, scale.Value, p)
-		}, m.Pre, m.Post, m.Comb)
+		c.record("enter", func() { e.backward(c, fn, base, scale, p) }, e.In, e.Pre, e.Post, e.Comb, e.z)
 	}
-	return m
+	return e
+}
+
+// Leave returns the new streams: the sub-layer's output o [T, D] put back by Post, plus the old streams mixed by Comb.
+func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
+	y := c.New(e.x.Shape...)
+	c.K.Expand(y, e.x, o, e.Post, e.Comb)
+	if c.tape != nil {
+		e.o, e.y = o, y
+		c.record("leave", func() {
+			c.K.ExpandBackward(nil, c.Grad(o), nil, nil, c.Grad(y), e.x, o, e.Post, e.Comb)
+		}) // the gradient of y goes on to streams and maps when the tape is back at Enter
+	}
+	return y
+}
+
+// backward adds to the gradients of the streams and of the site's weights, in the order in which each op for itself would.
+func (e *Site) backward(c *Ctx, fn, base, scale *tensor.Param, p kernels.HyperParams) {
+	dx, fresh := c.grad(e.x)
+	din, dpre, dpost, dcomb := c.Grad(e.In), c.Grad(e.Pre), c.gradOrNil(e.Post), c.gradOrNil(e.Comb)
+	dy, dz := c.gradOrNil(e.y), c.Grad(e.z)
+	strips(e.x.Shape[0], func(of strip) {
+		x, z, pre, dx, dz := of.rows(e.x), of.rows(e.z), of.rows(e.Pre), of.rows(dx), of.rows(dz)
+		dpre, dpost, dcomb := of.rows(dpre), of.rows(dpost), of.rows(dcomb)
+		if fresh {
+			c.K.Zero(dx)
+		}
+		if dy != nil {
+			c.K.ExpandBackward(dx, nil, dpost, dcomb, of.rows(dy), x, of.rows(e.o), of.rows(e.Post), of.rows(e.Comb))
+		}
+		c.K.CollapseBackward(dx, dpre, of.rows(din), x, pre)
+		c.K.HyperMapBackward(dz, dx, paramGrad(base), paramGrad(scale), dpre, dpost, dcomb, z, x, base.Value, scale.Value, p)
+		c.K.LinearBackward(dx, paramGrad(fn), dz, x, fn.Value, 1)
+	})
+	if dy != nil {
+		c.tape.spend(e.y)
+	}
+}
+
+// A strip is some of a pass's tokens.
+type strip struct{ lo, hi, all int }
+
+// strips calls f for tokens 0 to rows, siteRows at a time.
+func strips(rows int, f func(strip)) {
+	for lo := 0; lo < rows; lo += siteRows {
+		f(strip{lo, min(lo+siteRows, rows), rows})
+	}
+}
+
+// rows returns the strip's rows of x, which may be nil.
+func (s strip) rows(x *tensor.Tensor) *tensor.Tensor {
+	if x == nil || s.hi-s.lo == s.all {
+		return x
+	}
+	return x.Slice(s.lo, s.hi)
 }
 
 func (c *Ctx) gradOrNil(t *tensor.Tensor) *tensor.Tensor {
@@ -36,26 +98,4 @@ func (c *Ctx) gradOrNil(t *tensor.Tensor) *tensor.Tensor {
 		return nil
 	}
 	return c.Grad(t)
-}
-
-// Collapse returns the streams' weighted sum: [T, S, D] and [T, S] to [T, D].
-func Collapse(c *Ctx, x, pre *tensor.Tensor) *tensor.Tensor {
-	y := c.New(x.Shape[0], x.Shape[2])
-	c.K.Collapse(y, x, pre)
-	if c.tape != nil {
-		c.record("collapse", func() { c.K.CollapseBackward(c.Grad(x), c.Grad(pre), c.Grad(y), x, pre) }, y)
-	}
-	return y
-}
-
-// Expand returns the new streams: the sub-layer's output o [T, D] put back by m.Post, plus the old streams x mixed by m.Comb.
-func Expand(c *Ctx, x, o *tensor.Tensor, m Maps) *tensor.Tensor {
-	y := c.New(x.Shape...)
-	c.K.Expand(y, x, o, m.Post, m.Comb)
-	if c.tape != nil {
-		c.record("expand", func() {
-			c.K.ExpandBackward(c.Grad(x), c.Grad(o), c.Grad(m.Post), c.Grad(m.Comb), c.Grad(y), x, o, m.Post, m.Comb)
-		}, y)
-	}
-	return y
 }

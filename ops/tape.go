@@ -37,8 +37,18 @@ func (c *Ctx) record(name string, run func(), results ...*tensor.Tensor) {
 // Grad returns the gradient of an activation, zero when nothing has added to it yet. c must have a tape. Once
 // the tape has run back over the op that made t, its gradient is spent.
 func (c *Ctx) Grad(t *tensor.Tensor) *tensor.Tensor {
+	g, fresh := c.grad(t)
+	if fresh {
+		c.K.Zero(g)
+	}
+	return g
+}
+
+// grad returns the gradient of an activation. A fresh one holds anything: who asked for it sets it to zero.
+func (c *Ctx) grad(t *tensor.Tensor) (g *tensor.Tensor, fresh bool) {
 	if of, ok := c.tape.views[t]; ok {
-		return c.Grad(of).View(t.Shape...)
+		g, fresh = c.grad(of)
+		return g.View(t.Shape...), fresh
 	}
 	g, ok := c.tape.grads[t]
 	if ok && g == nil {
@@ -46,10 +56,9 @@ func (c *Ctx) Grad(t *tensor.Tensor) *tensor.Tensor {
 	}
 	if !ok {
 		g = c.newGrad(t)
-		c.K.Zero(g)
 		c.tape.grads[t] = g
 	}
-	return g
+	return g, !ok
 }
 
 // newGrad returns a tensor of t's shape, in the memory of a spent gradient if there is one.

@@ -74,25 +74,32 @@ func wantExpand(kernel string, rows, dim int, o, post, comb *tensor.Tensor) {
 // ExpandBackward adds to dx, do, dpost and dcomb; see [furlong/kernels.Hyper].
 func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *tensor.Tensor) {
 	rows, dim, ok := b.streams(x, post)
-	if !ok || dx == nil || do == nil || dpost == nil || dcomb == nil {
+	if !ok || (dpost == nil) != (dcomb == nil) {
 		b.Backend.ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb)
 		return
 	}
 	const kernel = "expand backward"
 	wantExpand(kernel, rows, dim, o, post, comb)
 	want(kernel, "dy", dy, rows, 4*dim)
-	want(kernel, "dx", dx, rows, 4*dim)
-	want(kernel, "do", do, rows, dim)
-	want(kernel, "dpost", dpost, rows, numStreams)
-	want(kernel, "dcomb", dcomb, rows, numStreams*numStreams)
-	gx, gs, gp, gc := dx.F32(), do.F32(), dpost.F32(), dcomb.F32()
+	wantMaybe(kernel, "dx", dx, rows, 4*dim)
+	wantMaybe(kernel, "do", do, rows, dim)
+	wantMaybe(kernel, "dpost", dpost, rows, numStreams)
+	wantMaybe(kernel, "dcomb", dcomb, rows, numStreams*numStreams)
+	gx, gs, gp, gc := values(dx), values(do), values(dpost), values(dcomb)
 	out, in, sub, p, c := dy.F32(), x.F32(), o.F32(), post.F32(), comb.F32()
 	b.each(rows, 16*dim*elementCost, func(lo, hi int, _ *scratch) {
 		for ; lo < hi; lo += rowsInCache {
 			n := min(rowsInCache, hi-lo)
 			from := part(out, 4*lo*dim, 4*n*dim)
-			asm.ExpandGrad(part(gx, 4*lo*dim, 4*n*dim), part(gs, lo*dim, n*dim), from, part(p, 4*lo, 4*n), part(c, 16*lo, 16*n), n, dim)
-			asm.ExpandDots(part(gp, 4*lo, 4*n), part(gc, 16*lo, 16*n), from, part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), n, dim)
+			if dx != nil {
+				asm.ExpandGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)
+			}
+			if do != nil {
+				asm.ExpandOut(part(gs, lo*dim, n*dim), from, part(p, 4*lo, 4*n), n, dim)
+			}
+			if dcomb != nil {
+				asm.ExpandDots(part(gp, 4*lo, 4*n), part(gc, 16*lo, 16*n), from, part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), n, dim)
+			}
 		}
 	})
 }

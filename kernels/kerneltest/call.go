@@ -133,7 +133,7 @@ func (c call) check(t reporter, k kernels.Backend) {
 	}
 }
 
-// checkUnwanted leaves out each gradient in turn.
+// checkUnwanted leaves out each gradient in turn, and then all but that.
 func (c call) checkUnwanted(t reporter, k kernels.Backend, want result) {
 	t.Helper()
 	for i, g := range c.grad {
@@ -141,6 +141,13 @@ func (c call) checkUnwanted(t reporter, k kernels.Backend, want result) {
 		r.grad[i] = nil
 		c.apply(t, k, r, 0, c.rows)
 		c.same(t, "without the gradient of "+g.name, r, want, 0, c.rows)
+
+		r = c.fresh()
+		alone := r.grad[i]
+		clear(r.grad)
+		r.grad[i] = alone
+		c.apply(t, k, r, 0, c.rows)
+		c.same(t, "with the gradient of "+g.name+" alone", r, want, 0, c.rows)
 	}
 }
 

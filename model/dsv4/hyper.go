@@ -12,12 +12,11 @@ type site struct {
 	fn, base, scale       *tensor.Param // [S*(2+S), S*D], [S*(2+S)], [3]
 }
 
-// enter returns the site's maps for streams x [T, S, D], and x collapsed to the sub-layer's input [T, D].
-func (s *site) enter(c *ops.Ctx, x *tensor.Tensor, p kernels.HyperParams) (ops.Maps, *tensor.Tensor) {
-	m := ops.HyperMap(c, x, s.fn, s.base, s.scale, true, p)
-	h := ops.Collapse(c, x, m.Pre)
-	c.See(s.post, m.Post)
-	c.See(s.comb, m.Comb)
-	c.See(s.collapsed, h)
-	return m, h
+// enter collapses streams x [T, S, D] to the sub-layer's input.
+func (s *site) enter(c *ops.Ctx, x *tensor.Tensor, p kernels.HyperParams) *ops.Site {
+	e := ops.Enter(c, x, s.fn, s.base, s.scale, true, p)
+	c.See(s.post, e.Post)
+	c.See(s.comb, e.Comb)
+	c.See(s.collapsed, e.In)
+	return e
 }

@@ -82,23 +82,22 @@ func (m *Model) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *tensor.
 	c = c.InLayer(i)
 	b, eps := m.blocks[i], m.cfg.NormEps
 
-	maps, h := b.attnSite.enter(c, x, m.hyper)                         // [T, D]
-	o := b.attn.forward(c, in, st, ops.RMSNorm(c, h, b.attnNorm, eps)) // [T, D]
-	x = ops.Expand(c, x, o, maps)
+	s := b.attnSite.enter(c, x, m.hyper)
+	h := ops.RMSNorm(c, s.In, b.attnNorm, eps)   // [T, D]
+	x = s.Leave(c, b.attn.forward(c, in, st, h)) // [T, S, D]
 
-	maps, h = b.ffnSite.enter(c, x, m.hyper)
-	o = b.ffn.forward(c, in, ops.RMSNorm(c, h, b.ffnNorm, eps))
-	x = ops.Expand(c, x, o, maps)
+	s = b.ffnSite.enter(c, x, m.hyper)
+	h = ops.RMSNorm(c, s.In, b.ffnNorm, eps)
+	x = s.Leave(c, b.ffn.forward(c, in, h))
 	c.See("streams", x)
 	return x
 }
 
 // Final collapses streams [R, S, D] and norms them: [R, D].
 func (m *Model) Final(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor {
-	pre := ops.HyperMap(c, x, m.last.fn, m.last.base, m.last.scale, false, m.hyper).Pre
-	y := ops.Collapse(c, x, pre)
-	c.See("hc_head", y)
-	y = ops.RMSNorm(c, y, m.norm, m.cfg.NormEps)
+	s := ops.Enter(c, x, m.last.fn, m.last.base, m.last.scale, false, m.hyper)
+	c.See("hc_head", s.In)
+	y := ops.RMSNorm(c, s.In, m.norm, m.cfg.NormEps)
 	c.See("final_norm", y)
 	return y
 }

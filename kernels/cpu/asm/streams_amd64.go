@@ -19,10 +19,15 @@ func CollapseGrad(dx *float32, dpre *float32, dy *float32, x *float32, pre *floa
 //go:noescape
 func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, rows int, dim int)
 
-// ExpandGrad adds to do the chain of FMA(post[k], dy[k], .) over four streams, to dx[j] that of comb[j, k].
+// ExpandGrad adds to dx[j] the chain of FMA(comb[j, k], dy[k], .) over four streams.
 //
 //go:noescape
-func ExpandGrad(dx *float32, do *float32, dy *float32, post *float32, comb *float32, rows int, dim int)
+func ExpandGrad(dx *float32, dy *float32, comb *float32, rows int, dim int)
+
+// ExpandOut adds to do the chain of FMA(post[k], dy[k], .) over four streams.
+//
+//go:noescape
+func ExpandOut(do *float32, dy *float32, post *float32, rows int, dim int)
 
 // ExpandDots adds Dot8(dy[k], o) to dpost[k] and Dot8(dy[k], x[j]) to dcomb[j, k] of four streams.
 //

@@ -18,9 +18,10 @@ func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, ro
 }
 
 // ExpandGrad is for amd64.
-func ExpandGrad(dx *float32, do *float32, dy *float32, post *float32, comb *float32, rows int, dim int) {
-	panic(missing)
-}
+func ExpandGrad(dx *float32, dy *float32, comb *float32, rows int, dim int) { panic(missing) }
+
+// ExpandOut is for amd64.
+func ExpandOut(do *float32, dy *float32, post *float32, rows int, dim int) { panic(missing) }
 
 // ExpandDots is for amd64.
 func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int) {

@@ -10,6 +10,7 @@ func (g *gen) streams() {
 	g.collapseGrad()
 	g.expand()
 	g.expandGrad()
+	g.expandOut()
 	g.expandDots()
 }
 
@@ -87,27 +88,28 @@ func (g *gen) expand() {
 		"Expand sets y[k] to the chain post[k]*o, FMA(comb[j, k], x[j], .) over four streams.")
 	y, x, o, post, comb := g.arg("y"), g.arg("x"), g.arg("o"), g.arg("post"), g.arg("comb")
 	rows, width := g.arg("rows"), g.bytes("dim")
-	w3 := g.triple(width)
+	w3, left := g.triple(width), g.GP64()
 	g.loop(rows, func() {
-		g.span(width, 32, func(i gp) {
-			sub := g.load(idx(o, i, 1, 0))
-			var in []vec
-			for _, m := range stream(x, width, w3) {
-				in = append(in, g.load(m))
-			}
+		g.MOVQ(width, left)
+		g.strips(left, 2, func(vecs int) {
+			sub, in := g.loads(at(o, 0), vecs), g.streamLoads(x, width, w3, vecs)
 			for k, m := range stream(y, width, w3) {
-				acc := g.mul(g.spread(at(post, 4*k)), sub)
-				for j := range in {
-					g.fma(acc, g.spread(at(comb, 4*(j*streams+k))), in[j])
+				acc, w := make([]vec, vecs), g.spread(at(post, 4*k))
+				for i := range acc {
+					acc[i] = g.mul(w, sub[i])
 				}
-				g.store(acc, m)
+				for j := range in {
+					w := g.spread(at(comb, 4*(j*streams+k)))
+					for i := range acc {
+						g.fma(acc[i], w, in[j][i])
+					}
+				}
+				g.stores(acc, m)
 			}
-			g.ADDQ(operand.Imm(32), x)
-			g.ADDQ(operand.Imm(32), y)
+			g.advance(vecs, x, y, o)
 		})
-		g.ADDQ(w3, x)
+		g.ADDQ(w3, x) // one stream is behind already
 		g.ADDQ(w3, y)
-		g.ADDQ(width, o)
 		g.ADDQ(operand.U32(4*streams), post)
 		g.ADDQ(operand.Imm(4*streams*streams), comb)
 	})
@@ -115,37 +117,88 @@ func (g *gen) expand() {
 }
 
 func (g *gen) expandGrad() {
-	g.fn("ExpandGrad", "(dx, do, dy, post, comb *float32, rows, dim int)",
-		"ExpandGrad adds to do the chain of FMA(post[k], dy[k], .) over four streams, to dx[j] that of comb[j, k].")
-	dx, do, dy, post, comb := g.arg("dx"), g.arg("do"), g.arg("dy"), g.arg("post"), g.arg("comb")
-	rows, width := g.arg("rows"), g.bytes("dim")
-	w3 := g.triple(width)
+	g.fn("ExpandGrad", "(dx, dy, comb *float32, rows, dim int)",
+		"ExpandGrad adds to dx[j] the chain of FMA(comb[j, k], dy[k], .) over four streams.")
+	dx, dy, comb, rows, width := g.arg("dx"), g.arg("dy"), g.arg("comb"), g.arg("rows"), g.bytes("dim")
+	w3, left := g.triple(width), g.GP64()
 	g.loop(rows, func() {
-		g.span(width, 32, func(i gp) {
-			var out []vec
-			for _, m := range stream(dy, width, w3) {
-				out = append(out, g.load(m))
-			}
-			chain := func(weights gp, disp int, to operand.Mem) {
-				acc := g.zero()
-				for k := range out {
-					g.fma(acc, g.spread(at(weights, disp+4*k)), out[k])
-				}
-				g.VADDPS(to, acc, acc)
-				g.store(acc, to)
-			}
-			chain(post, 0, idx(do, i, 1, 0))
+		g.MOVQ(width, left)
+		g.strips(left, 2, func(vecs int) {
+			out := g.streamLoads(dy, width, w3, vecs)
 			for j, m := range stream(dx, width, w3) {
-				chain(comb, 4*j*streams, m)
+				g.mixInto(m, comb, 4*j*streams, out)
 			}
-			g.ADDQ(operand.Imm(32), dx)
-			g.ADDQ(operand.Imm(32), dy)
+			g.advance(vecs, dx, dy)
 		})
 		g.ADDQ(w3, dx)
 		g.ADDQ(w3, dy)
-		g.ADDQ(width, do)
-		g.ADDQ(operand.U32(4*streams), post)
 		g.ADDQ(operand.Imm(4*streams*streams), comb)
+	})
+	g.end()
+}
+
+// mixInto adds to vectors in memory the chain from zero of FMA(weights[k], rows[k], .).
+func (g *gen) mixInto(to operand.Mem, weights gp, disp int, rows [][]vec) {
+	acc := make([]vec, len(rows[0]))
+	for i := range acc {
+		acc[i] = g.zero()
+	}
+	for k := range rows {
+		w := g.spread(at(weights, disp+4*k))
+		for i := range acc {
+			g.fma(acc[i], w, rows[k][i])
+		}
+	}
+	for i := range acc {
+		g.VADDPS(behind(to, i), acc[i], acc[i])
+	}
+	g.stores(acc, to)
+}
+
+// behind is memory i vectors behind m.
+func behind(m operand.Mem, i int) operand.Mem {
+	m.Disp += lane * i
+	return m
+}
+
+// loads returns vectors that lie one behind the other.
+func (g *gen) loads(m operand.Mem, vecs int) []vec {
+	v := make([]vec, vecs)
+	for i := range v {
+		v[i] = g.load(behind(m, i))
+	}
+	return v
+}
+
+// streamLoads is loads of each stream of a token.
+func (g *gen) streamLoads(x, width, width3 gp, vecs int) [][]vec {
+	var v [][]vec
+	for _, m := range stream(x, width, width3) {
+		v = append(v, g.loads(m, vecs))
+	}
+	return v
+}
+
+func (g *gen) stores(v []vec, m operand.Mem) {
+	for i := range v {
+		g.store(v[i], behind(m, i))
+	}
+}
+
+// expandOut is the sub-layer's part of the gradient.
+func (g *gen) expandOut() {
+	g.fn("ExpandOut", "(do, dy, post *float32, rows, dim int)",
+		"ExpandOut adds to do the chain of FMA(post[k], dy[k], .) over four streams.")
+	do, dy, post, rows, width := g.arg("do"), g.arg("dy"), g.arg("post"), g.arg("rows"), g.bytes("dim")
+	w3, left := g.triple(width), g.GP64()
+	g.loop(rows, func() {
+		g.MOVQ(width, left)
+		g.strips(left, 2, func(vecs int) {
+			g.mixInto(at(do, 0), post, 0, g.streamLoads(dy, width, w3, vecs))
+			g.advance(vecs, do, dy)
+		})
+		g.ADDQ(w3, dy)
+		g.ADDQ(operand.U32(4*streams), post)
 	})
 	g.end()
 }
