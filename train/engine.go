@@ -23,7 +23,7 @@ type Engine struct {
 	load  expertLoad // of the last step
 	files Files
 
-	packed []*tensor.Param // what publications hold, if that is in other formats than the actor
+	replica *quant.Replica // what Publish gives; nil for the actor's own weights
 }
 
 // Files is what a checkpoint needs to know besides the numbers.

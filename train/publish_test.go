@@ -10,6 +10,7 @@ import (
 	"furlong/dtype"
 	"furlong/quant"
 	"furlong/rl"
+	"furlong/tensor"
 	"furlong/weightsync"
 )
 
@@ -92,19 +93,42 @@ func TestPublishAs(t *testing.T) {
 	}
 }
 
-// An actor that is quantised publishes its own codes, and no others.
+// An actor that is quantised publishes its own codes to an engine of its format, and what they mean to any other.
 func TestPublishAsOfAQuantisedActor(t *testing.T) {
 	cfg := settings()
 	cfg.Format = "fp8"
 	e := cpuEngine(t, cfg, dtype.BF16)
-	for name, want := range map[string]string{"fp8": "", "fp8-weights": "", "bf16": "the actor holds it", "fp8+fp4": "the actor holds it"} {
+	mustStep(t, e, batch(1, 2, 4))
+	for _, name := range []string{"fp8", "fp8-weights", "bf16", "fp8+fp4"} {
 		r, err := quant.ParseRecipe(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = e.PublishAs(r)
-		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error is %v, want %q", name, err, want)
+		if err := e.PublishAs(r); err != nil {
+			t.Fatal(err)
+		}
+		into := actor(dtype.BF16, 8).Params()
+		if err := r.Apply(into); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := weightsync.Take(t.Context(), e.Publish(1), weightsync.Flatten(into), weightsync.Held{}); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for i, p := range e.Params() {
+			mine, its := p.Value, into[i].Value
+			if p.Value.Quantised() && quant.FormatOf(mine) != quant.FormatOf(its) {
+				x := tensor.New(dtype.F32, mine.Shape...)
+				quant.Unpack(x, mine)
+				mine = its.Clone()
+				if its.Quantised() {
+					quant.Pack(mine, x)
+				} else {
+					quant.Unpack(mine, p.Value)
+				}
+			}
+			if !same(mine, its) {
+				t.Errorf("%s: %s is not what the actor's codes mean", name, p.Name)
+			}
 		}
 	}
 }
