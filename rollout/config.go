@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"furlong/kv"
+	"furlong/quant"
 )
 
 // Config is what the rollout engine can be told. The zero value is not usable; start from Default.
@@ -15,6 +16,7 @@ type Config struct {
 	TotalTokens   int    `flag:"sglang-max-total-tokens,max-total-tokens" help:"tokens whose attention state fits in memory; 0 for as many as all running samples can need"`
 	RecentTokens  int    `flag:"rollout-recent-tokens" help:"tokens whose short-lived attention state fits in memory (windows, open compressor blocks); 0 for twice what all running samples can need"`
 	PageTokens    int    `flag:"sglang-page-size,page-size" help:"tokens of a page of attention state, rounded up to whole compressor blocks"`
+	Format        string `flag:"rollout-format" choices:"bf16 fp8 fp8+fp4 fp8-weights fp8+fp4-weights" help:"how the rollout engine holds projections and experts: bf16 leaves them in --dtype; fp8 in blocks of 128x128, fp8+fp4 with experts in FP4, their inputs rounded to FP8; -weights rounds no inputs"`
 	KV            string `flag:"rollout-kv-format,sglang-kv-cache-dtype,kv-cache-dtype" choices:"auto fp8_e4m3" help:"what attention state keeps of a row: auto all of it, fp8_e4m3 its unrotated part rounded in groups of 64"`
 	NoSharing     bool   `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
 	UpdateMode    string `flag:"pause-generation-mode" choices:"retract abort in_place" help:"what becomes of samples in flight when weights change: computed again, ended, or gone on with on the old attention state"`
@@ -26,7 +28,7 @@ const FP8Cache = "fp8_e4m3"
 
 // Default returns the settings of the reference recipe.
 func Default() Config {
-	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16, KV: "auto", UpdateMode: Retract.String()}
+	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16, Format: "bf16", KV: "auto", UpdateMode: Retract.String()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
@@ -43,10 +45,21 @@ func (c Config) Validate() error {
 	atLeast(0, "sglang-max-total-tokens", c.TotalTokens)
 	atLeast(0, "rollout-recent-tokens", c.RecentTokens)
 	atLeast(1, "sglang-page-size", c.PageTokens)
+	if _, err := quant.ParseRecipe(c.Format); c.Format != "" && err != nil {
+		errs = append(errs, fmt.Errorf("--rollout-format: %w", err))
+	}
 	if _, err := ParseMode(c.UpdateMode); err != nil {
 		errs = append(errs, fmt.Errorf("--pause-generation-mode: %w", err))
 	}
 	return errors.Join(errs...)
+}
+
+// recipe returns the format of the weights.
+func (c Config) recipe() (quant.Recipe, error) {
+	if c.Format == "" {
+		return quant.Recipe{}, nil
+	}
+	return quant.ParseRecipe(c.Format)
 }
 
 // pages returns how many recent and lasting pages c asks for.

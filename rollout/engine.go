@@ -48,10 +48,17 @@ type Engine struct {
 	stats   Stats
 }
 
-// New returns an engine over a model that is its own: nobody else may write the model's weights. It serves after its first Update.
+// New returns an engine over a model that is its own: nobody else may write the model's weights. They take the format that cfg says. It serves after its first Update.
 func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
+	}
+	recipe, err := cfg.recipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := recipe.Apply(m.Params()); err != nil {
+		return nil, fmt.Errorf("--rollout-format %s: %w", cfg.Format, err)
 	}
 	layout := kv.NewLayout(m.Layers(), cfg.PageTokens)
 	recents, lastings, err := cfg.pages(layout)

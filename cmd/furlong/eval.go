@@ -10,6 +10,7 @@ import (
 	"furlong/config"
 	"furlong/eval"
 	"furlong/metrics/disk"
+	"furlong/quant"
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
@@ -72,7 +73,7 @@ func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
 	done := make(chan error, 1)
 	go func() { done <- engine.Run(inner) }()
 	defer func() { stop(); <-done }()
-	if err := serveOnce(ctx, engine, p); err != nil {
+	if err := serveOnce(ctx, engine, p, formatOf(f.rollout)); err != nil {
 		return nil, err
 	}
 	line := e.follow("eval", "samples", int64(len(prompts)*f.eval.Samples), f.talk)
@@ -80,12 +81,16 @@ func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
 	return eval.Run(ctx, engine, prompts, f.eval.Samples, f.eval.sampling(f.sample, p.tok), pool, p.tok.Decode, func(done, _ int) { line.Set(int64(done), "") })
 }
 
-// serveOnce gives the engine the policy's weights, as version 1.
-func serveOnce(ctx context.Context, engine *rollout.Engine, p *policy) error {
+// serveOnce gives the engine the policy's weights in its format, as version 1.
+func serveOnce(ctx context.Context, engine *rollout.Engine, p *policy, r quant.Recipe) error {
+	replica, err := quant.NewReplica(p.Params(), r, p.Head().Value.Type)
+	if err != nil {
+		return err
+	}
 	if err := engine.Pause(ctx); err != nil {
 		return err
 	}
-	if err := engine.Update(ctx, train.Weights(rl.NewVersion(0, 1), p.Params())); err != nil {
+	if err := engine.Update(ctx, train.Weights(rl.NewVersion(0, 1), replica.Refresh())); err != nil {
 		return err
 	}
 	return engine.Resume(ctx)

@@ -9,6 +9,8 @@ import (
 	"furlong/checkpoint/hf"
 	"furlong/dtype"
 	"furlong/model/dsv4"
+	"furlong/quant"
+	"furlong/rollout"
 	"furlong/starter"
 	"furlong/tokenizer"
 	"furlong/train"
@@ -97,6 +99,15 @@ func builtIn(f modelFlags) (*policy, error) {
 
 func (p *policy) options() hf.LoadOptions {
 	return hf.LoadOptions{Layers: p.files.Layers, Experts: p.files.Experts}
+}
+
+// formatOf returns the format in which a rollout engine wants its weights. Its settings were checked.
+func formatOf(c rollout.Config) quant.Recipe {
+	r, err := quant.ParseRecipe(c.Format)
+	if err != nil {
+		panic(err)
+	}
+	return r
 }
 
 // twin returns a model of the same shape without weights: the rollout engine's own.

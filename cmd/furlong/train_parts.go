@@ -24,6 +24,9 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 	if j.actor, err = j.newActor(k); err != nil {
 		return err
 	}
+	if err := j.actor.PublishAs(formatOf(j.f.rollout)); err != nil {
+		return err
+	}
 	if j.roll, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k); err != nil {
 		return err
 	}
