@@ -50,16 +50,21 @@ func (f frame) checkCodes(q *tensor.Tensor) {
 	}
 }
 
-// frameFor returns the frame of q, and checks that w holds numbers of the same shape.
-func frameFor(q, w *tensor.Tensor) frame {
-	f := frameOf(q)
+// callFor returns the call of a kernel for codes q and numbers w of the same shape.
+func callFor(q, w *tensor.Tensor) call {
+	c := call{frame: frameOf(q), q: q, w: w}
 	if !slices.Equal(q.Shape, w.Shape) {
 		panic(fmt.Sprintf("quant: values are %v, want the shape of %v", w, q))
 	}
 	if w.Type != dtype.F32 && w.Type != dtype.BF16 || w.Quantised() {
 		panic(fmt.Sprintf("quant: values are %v, want F32 or BF16", w))
 	}
-	return f
+	if w.Type == dtype.F32 {
+		c.x = w.F32()
+	} else {
+		c.b = w.BF16()
+	}
+	return c
 }
 
 // band returns the rows of band i, counted over all parts.

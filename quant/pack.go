@@ -51,31 +51,34 @@ func Pack(q, w *tensor.Tensor) {
 	if q.Type == dtype.E2M1 {
 		rule = UpE2M1
 	}
-	run(call{frame: frameFor(q, w), q: q, w: w, rule: rule, enc: encoding()}, packBand)
+	c := callFor(q, w)
+	c.rule, c.enc = rule, encoding()
+	run(c, packBand)
 }
 
 // PackBy is [Pack] with another rule for the scales, which must be E8M0.
 func PackBy(rule Rule, q, w *tensor.Tensor) {
-	f := frameFor(q, w)
+	c := callFor(q, w)
 	if q.Scale.Type != dtype.E8M0 {
 		panic(fmt.Sprintf("quant: scales are %v, want E8M0 for a rule", q.Scale))
 	}
-	run(call{frame: f, q: q, w: w, rule: rule, enc: encoding()}, packBand)
+	c.rule, c.enc = rule, encoding()
+	run(c, packBand)
 }
 
 func packBand(c *call, band int) int {
 	for j := range c.wide {
 		t := c.tile(band, j)
-		amax := math.Float32frombits(t.amax(c.w))
+		amax := math.Float32frombits(c.amax(t))
 		at := band*c.wide + j
 		s, finite := c.setScale(at, amax)
 		switch {
 		case !finite:
 			t.spoil(c.q)
 		case c.q.Scale.Type == dtype.F32, c.q.Scale.Mem[at] < lowestShift:
-			t.packByDivision(c.q, c.w, s)
+			c.packByDivision(t, s)
 		default:
-			t.packByShift(c.q, c.w, uint32(c.q.Scale.Mem[at])<<7-127<<7, c.enc)
+			c.packByShift(t, uint32(c.q.Scale.Mem[at])<<7-127<<7)
 		}
 	}
 	return 0

@@ -12,6 +12,8 @@ import (
 type call struct {
 	frame
 	q, w *tensor.Tensor
+	x    []float32 // the numbers of w if it is F32
+	b    []uint16  // if it is BF16
 	rule Rule
 	enc  *encoders
 }

@@ -17,19 +17,15 @@ func (f frame) tile(band, j int) tile {
 // row returns where the tile's part of row r begins and ends.
 func (t tile) row(r int) (lo, hi int) { return r*t.stride + t.left, r*t.stride + t.right }
 
-// amax returns the bits of the largest magnitude. They are infBits or more if there is an infinity or a NaN.
-func (t tile) amax(w *tensor.Tensor) (m uint32) {
-	if w.Type == dtype.F32 {
-		x := w.F32()
-		for r := t.top; r < t.bottom; r++ {
-			lo, hi := t.row(r)
-			m = max(m, amaxF32(x[lo:hi]))
-		}
-		return m
-	}
+// amax returns the bits of the largest magnitude in a tile. They are infBits or more if there is an infinity or a NaN.
+func (c *call) amax(t tile) (m uint32) {
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
-		m = max(m, amaxBF16(w.Mem[2*lo:2*hi]))
+		if c.x != nil {
+			m = max(m, amaxF32(c.x[lo:hi]))
+		} else {
+			m = max(m, amaxBF16(c.w.Mem[2*lo:2*hi]))
+		}
 	}
 	return m
 }
@@ -50,45 +46,44 @@ func (t tile) spoil(q *tensor.Tensor) {
 }
 
 // packByShift sets the codes where the scale is a power of two: dividing by it takes shift from the bits of a BF16 number.
-func (t tile) packByShift(q, w *tensor.Tensor, shift uint32, table *encoders) {
+func (c *call) packByShift(t tile, shift uint32) {
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
-		codes := q.Mem[q.Type.Bytes(lo):q.Type.Bytes(hi)]
 		switch {
-		case q.Type == dtype.E4M3 && w.Type == dtype.F32:
-			encode8F32(codes, w.F32()[lo:hi], shift, &table.e4m3)
-		case q.Type == dtype.E4M3:
-			encode8BF16(codes, w.BF16()[lo:hi], shift, &table.e4m3)
-		case w.Type == dtype.F32:
-			encode4F32(codes, w.F32()[lo:hi], shift, &table.e2m1)
+		case c.q.Type == dtype.E4M3 && c.x != nil:
+			encode8F32(c.q.Mem[lo:hi], c.x[lo:hi], shift, &c.enc.e4m3)
+		case c.q.Type == dtype.E4M3:
+			encode8BF16(c.q.Mem[lo:hi], c.b[lo:hi], shift, &c.enc.e4m3)
+		case c.x != nil:
+			encode4F32(c.q.Mem[lo/2:hi/2], c.x[lo:hi], shift, &c.enc.e2m1)
 		default:
-			encode4BF16(codes, w.BF16()[lo:hi], shift, &table.e2m1)
+			encode4BF16(c.q.Mem[lo/2:hi/2], c.b[lo:hi], shift, &c.enc.e2m1)
 		}
 	}
 }
 
 // packByDivision sets the codes for any scale.
-func (t tile) packByDivision(q, w *tensor.Tensor, s float32) {
+func (c *call) packByDivision(t tile, s float32) {
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
 		for k := lo; k < hi; k++ {
-			x := numberAt(w, k) / s
+			x := c.number(k) / s
 			switch {
-			case q.Type == dtype.E4M3:
-				q.Mem[k] = dtype.ToE4M3Sat(x)
+			case c.q.Type == dtype.E4M3:
+				c.q.Mem[k] = dtype.ToE4M3Sat(x)
 			case k%2 == 0:
-				q.Mem[k/2] = dtype.ToE2M1(x)
+				c.q.Mem[k/2] = dtype.ToE2M1(x)
 			default:
-				q.Mem[k/2] |= dtype.ToE2M1(x) << 4
+				c.q.Mem[k/2] |= dtype.ToE2M1(x) << 4
 			}
 		}
 	}
 }
 
-// numberAt returns an element of F32 or BF16 values.
-func numberAt(w *tensor.Tensor, k int) float32 {
-	if w.Type == dtype.F32 {
-		return w.F32()[k]
+// number returns an element of w.
+func (c *call) number(k int) float32 {
+	if c.x != nil {
+		return c.x[k]
 	}
-	return dtype.FromBF16(w.BF16()[k])
+	return dtype.FromBF16(c.b[k])
 }

@@ -10,7 +10,7 @@ import (
 //
 // Nothing is allocated once a scale has been met; processors share the work.
 func Unpack(w, q *tensor.Tensor) {
-	run(call{frame: frameFor(q, w), q: q, w: w}, unpackBand)
+	run(callFor(q, w), unpackBand)
 }
 
 func unpackBand(c *call, band int) int {
@@ -18,25 +18,25 @@ func unpackBand(c *call, band int) int {
 		t, at := c.tile(band, j), band*c.wide+j
 		switch {
 		case c.q.Scale.Type == dtype.F32:
-			t.multiply(c.w, c.q, c.q.Scale.F32()[at])
+			c.multiply(t, c.q.Scale.F32()[at])
 		case c.w.Type == dtype.F32:
-			t.lookupF32(c.w, c.q, c.q.Scale.Mem[at])
+			c.lookupF32(t, c.q.Scale.Mem[at])
 		default:
-			t.lookupBF16(c.w, c.q, c.q.Scale.Mem[at])
+			c.lookupBF16(t, c.q.Scale.Mem[at])
 		}
 	}
 	return 0
 }
 
 // multiply unpacks with any scale.
-func (t tile) multiply(w, q *tensor.Tensor, s float32) {
+func (c *call) multiply(t tile, s float32) {
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
 		for k := lo; k < hi; k++ {
-			if x := codeAt(q, k) * s; w.Type == dtype.F32 {
-				w.F32()[k] = x
+			if x := codeAt(c.q, k) * s; c.x != nil {
+				c.x[k] = x
 			} else {
-				w.BF16()[k] = dtype.ToBF16(x)
+				c.b[k] = dtype.ToBF16(x)
 			}
 		}
 	}
@@ -51,35 +51,35 @@ func codeAt(q *tensor.Tensor, k int) float32 {
 }
 
 // lookupF32 unpacks to float32 under a scale that is a power of two.
-func (t tile) lookupF32(w, q *tensor.Tensor, s uint8) {
-	if q.Type == dtype.E2M1 {
+func (c *call) lookupF32(t tile, s uint8) {
+	if c.q.Type == dtype.E2M1 {
 		table := twoF32.at(s)
 		for r := t.top; r < t.bottom; r++ {
 			lo, hi := t.row(r)
-			decodeTwo(w.Mem[4*lo:4*hi], q.Mem[lo/2:hi/2], table)
+			decodeTwo(c.w.Mem[4*lo:4*hi], c.q.Mem[lo/2:hi/2], table)
 		}
 		return
 	}
-	table, x := oneF32.at(s), w.F32()
+	table := oneF32.at(s)
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
-		decodeOne(x[lo:hi], q.Mem[lo:hi], table)
+		decodeOne(c.x[lo:hi], c.q.Mem[lo:hi], table)
 	}
 }
 
 // lookupBF16 unpacks to BF16 under a scale that is a power of two.
-func (t tile) lookupBF16(w, q *tensor.Tensor, s uint8) {
-	if q.Type == dtype.E2M1 {
+func (c *call) lookupBF16(t tile, s uint8) {
+	if c.q.Type == dtype.E2M1 {
 		table := twoBF16.at(s)
 		for r := t.top; r < t.bottom; r++ {
 			lo, hi := t.row(r)
-			decodePair(w.Mem[2*lo:2*hi], q.Mem[lo/2:hi/2], table)
+			decodePair(c.w.Mem[2*lo:2*hi], c.q.Mem[lo/2:hi/2], table)
 		}
 		return
 	}
-	table, x := oneBF16.at(s), w.BF16()
+	table := oneBF16.at(s)
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
-		decodeOne(x[lo:hi], q.Mem[lo:hi], table)
+		decodeOne(c.b[lo:hi], c.q.Mem[lo:hi], table)
 	}
 }

@@ -497,6 +497,24 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
+func TestReadRecipe(t *testing.T) {
+	for _, name := range []string{"bf16", "fp8", "fp8+fp4", "fp8-f32scales", "bf16+fp4", "fp8+bf16"} {
+		dir := filepath.Join(t.TempDir(), "d")
+		if err := Save(dir, packedModel(t, recipe(t, name), dtype.BF16), Wire, []byte("{}"), SaveOptions{Experts: goldenExperts}); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := ReadRecipe(dir, options); err != nil || r.String() != name {
+			t.Errorf("%s is read as %v, %v", name, r, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"expert_dtype": "fp4"}`), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := ReadRecipe(dir, options); err == nil || !strings.Contains(err.Error(), dir+": ") {
+			t.Errorf("%s against a config.json of FP4 without a method is read as %v, %v", name, r, err)
+		}
+	}
+}
+
 func TestSaveRefusesWhatNoFileHolds(t *testing.T) {
 	for want, change := range map[string]func(p *tensor.Param){
 		"which no file holds": func(p *tensor.Param) {

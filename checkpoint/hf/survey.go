@@ -1,10 +1,12 @@
 package hf
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"furlong/checkpoint"
+	"furlong/checkpoint/safetensors"
 	"furlong/quant"
 )
 
@@ -92,6 +94,29 @@ func sameFormat(a, b Weight) error {
 		return nil
 	}
 	return fmt.Errorf("is %v, but %q, of the same layer's experts, is %v: shards of two checkpoints?", b.Type, a.Name, a.Type)
+}
+
+// ReadRecipe returns how the weights of a checkpoint, a directory or one file, are stored: by each tensor's own format, which config.json
+// must not contradict.
+func ReadRecipe(path string, opt LoadOptions) (r quant.Recipe, err error) {
+	src, err := safetensors.OpenDir(path)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, src.Close()) }()
+	if opt.Config == nil {
+		if opt.Config, err = configBeside(path); err != nil {
+			return r, err
+		}
+	}
+	v, err := Look(src, opt)
+	if err == nil {
+		r, err = v.Recipe()
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return r, err
 }
 
 // Recipe returns how the weights are stored.

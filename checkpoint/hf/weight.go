@@ -1,6 +1,7 @@
 package hf
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -116,7 +117,7 @@ func (w *Weight) checkScale(src checkpoint.Source) error {
 // checkScales refuses scales that no writer means.
 func checkScales(s *tensor.Tensor) error {
 	if s.Type == dtype.E8M0 {
-		if i := slices.Index(s.Mem, dtype.NaNE8M0); i >= 0 {
+		if i := bytes.IndexByte(s.Mem, dtype.NaNE8M0); i >= 0 {
 			return fmt.Errorf("has the code 255, no number, at %d", i)
 		}
 		return nil
@@ -157,13 +158,13 @@ func (w Weight) Read(src checkpoint.Source) (*tensor.Tensor, error) {
 
 // wants says in what the weight, which is have, is not of a shape.
 func (w Weight) wants(have checkpoint.Info, shape []int) error {
-	bytes := w.Type == dtype.I8 || w.Type == dtype.U8
+	pairs := w.Type == dtype.I8 || w.Type == dtype.U8
 	switch {
 	case slices.Equal(w.Shape, shape):
 		return nil
-	case bytes && slices.Equal(have.Shape, shape):
+	case pairs && slices.Equal(have.Shape, shape):
 		return fmt.Errorf("is %v: codes of eight bits are tagged F8_E4M3; %v holds FP4, two codes a byte", have, have.Type)
-	case bytes:
+	case pairs:
 		return fmt.Errorf("is %v, FP4 of %v, want %v", have, w.Shape, shape)
 	}
 	return fmt.Errorf("is %v, want %v", have, shape)
