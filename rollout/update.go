@@ -90,7 +90,7 @@ func (e *Engine) stage(ctx context.Context, w rl.Weights) (rl.Attestation, error
 	return rl.Attestation{Version: m.Version, State: m.State, Effective: effective, Tensors: len(m.Tensors), Bytes: m.Bytes()}, nil
 }
 
-// twins returns parameters like ps with values of zeros.
+// twins returns parameters like ps with values of their own, and without layouts.
 func twins(ps []*tensor.Param) []*tensor.Param {
 	out := make([]*tensor.Param, len(ps))
 	for i, p := range ps {
