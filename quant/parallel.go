@@ -29,14 +29,30 @@ type job struct {
 	work   func() // made once: a go statement with an argument would allocate
 }
 
-var jobs = sync.Pool{New: func() any {
+// idle are jobs that nobody uses. A pool of the garbage collector's would forget them now and then.
+var idle = make(chan *job, 16)
+
+func takeJob() *job {
+	select {
+	case j := <-idle:
+		return j
+	default:
+	}
 	j := &job{}
 	j.work = func() {
 		j.drain()
 		j.wait.Done()
 	}
 	return j
-}}
+}
+
+func (j *job) giveBack() {
+	j.call, j.kernel = call{}, nil
+	select {
+	case idle <- j:
+	default: // more at once than are worth keeping
+	}
+}
 
 // chunkElements is what a goroutine takes at a time: some ten microseconds of work.
 const chunkElements = 1 << 15
@@ -47,7 +63,7 @@ func run(c call, kernel func(c *call, band int) int) int {
 	if c.bands == 0 || c.cols == 0 {
 		return 0
 	}
-	j := jobs.Get().(*job)
+	j := takeJob()
 	j.call, j.kernel, j.chunk = c, kernel, max(1, chunkElements/(c.block.Rows*c.cols))
 	j.next.Store(0)
 	j.sum.Store(0)
@@ -59,8 +75,7 @@ func run(c call, kernel func(c *call, band int) int) int {
 	j.drain()
 	j.wait.Wait()
 	sum := int(j.sum.Load())
-	j.call, j.kernel = call{}, nil
-	jobs.Put(j)
+	j.giveBack()
 	return sum
 }
 
