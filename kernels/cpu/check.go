@@ -36,12 +36,15 @@ func wantLen(kernel, name string, n, size int) {
 
 // wantView panics unless v serves queries queries with rows of width channels.
 func wantView(kernel, name string, v kernels.View, queries, width int) {
-	wantLen(kernel, name+".Lo", len(v.Lo), queries)
-	wantLen(kernel, name+".Hi", len(v.Hi), queries)
+	if len(v.Lo) != queries || len(v.Hi) != queries {
+		panic(fmt.Sprintf("%s: %s is of %d and %d queries, want %d", kernel, name, len(v.Lo), len(v.Hi), queries))
+	}
 	if v.Pool == nil {
 		panic(fmt.Sprintf("%s: %s.Pool is nil, want [R, %d]", kernel, name, width))
 	}
-	want(kernel, name+".Pool", v.Pool, v.Pool.Shape[0], width)
+	if wide(v.Pool) != width {
+		panic(fmt.Sprintf("%s: %s.Pool is %s, want [R, %d]", kernel, name, dims(v.Pool.Shape), width))
+	}
 }
 
 // wide returns the number of elements of one entry of the first axis.

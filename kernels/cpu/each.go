@@ -1,26 +1,26 @@
 package cpu
 
-// rows is a loop over rows cut into chunks.
+// rows is a loop over n rows cut into chunks of whole units, of which a chunk takes at most so many at a time.
 type rows struct {
-	n, chunks int
-	body      func(lo, hi int, s *scratch)
+	n, unit, most int
+	chunks        int
+	body          func(lo, hi int, s *scratch)
 }
 
+func (r *rows) units() int { return (r.n + r.unit - 1) / r.unit }
+
 func (r *rows) chunk(i int, s *scratch) {
-	r.body(r.n*i/r.chunks, r.n*(i+1)/r.chunks, s)
+	lo, hi := r.units()*i/r.chunks, r.units()*(i+1)/r.chunks
+	for ; lo < hi; lo += r.most {
+		s.reset()
+		r.body(lo*r.unit, min(min(lo+r.most, hi)*r.unit, r.n), s)
+	}
 }
 
 // each runs body over rows 0 to n, in chunks if there is enough to do. cost is the work of a row in multiply-adds:
 // what else it does counts as the multiply-adds of the same time, about sixteen a cycle.
 func (b *Backend) each(n, cost int, body func(lo, hi int, s *scratch)) {
-	if n == 0 {
-		return
-	}
-	r := &rows{n: n, body: body, chunks: 1}
-	if total := n * cost; b.pool.threads > 1 && total >= alone {
-		r.chunks = max(1, min(n, b.pool.threads*perThread, total/(alone/4)))
-	}
-	b.pool.run(r.chunks, r)
+	b.share(rows{n: n, unit: 1, most: n, body: body}, cost)
 }
 
 // mostCost is the work of one call of assembly: it cannot be interrupted, and the collector waits for it.
@@ -28,13 +28,38 @@ const mostCost = 1_500_000
 
 // eachShort is each for a body that is one call of assembly: it runs for a few rows at a time.
 func (b *Backend) eachShort(n, cost int, body func(lo, hi int, s *scratch)) {
-	most := max(1, mostCost/max(cost, 1))
-	b.each(n, cost, func(lo, hi int, s *scratch) {
-		for ; lo < hi; lo += most {
-			s.reset()
-			body(lo, min(lo+most, hi), s)
-		}
-	})
+	b.share(rows{n: n, unit: 1, most: max(1, mostCost/max(cost, 1)), body: body}, cost)
+}
+
+// eachElement is eachShort over elements, which are cut between cache lines.
+func (b *Backend) eachElement(n, cost int, body func(lo, hi int, s *scratch)) {
+	const unit = 64
+	b.share(rows{n: n, unit: unit, most: max(1, mostCost/(unit*cost)), body: body}, unit*cost)
+}
+
+// eachColumn is each over columns, cut into whole units; cost is the work of a column.
+func (b *Backend) eachColumn(n, unit, cost int, body func(lo, hi int, s *scratch)) {
+	b.share(rows{n: n, unit: unit, most: n, body: body}, unit*cost)
+}
+
+// share runs r, whose units have the given cost. What is not worth a fork, such as most of decoding, runs here and allocates nothing.
+func (b *Backend) share(r rows, cost int) {
+	units := r.units()
+	if units == 0 {
+		return
+	}
+	r.chunks = 1
+	if total := units * cost; b.pool.threads > 1 && total >= alone {
+		r.chunks = max(1, min(units, b.pool.threads*perThread, total/(alone/4)))
+	}
+	if r.chunks == 1 {
+		s := b.borrow()
+		r.chunk(0, s)
+		b.give(s)
+		return
+	}
+	shared := r
+	b.pool.run(r.chunks, &shared)
 }
 
 // whole reports whether rows of the given channels are whole vectors of eight that the assembly can take.

@@ -172,10 +172,7 @@ func (b *Backend) Dispatch(y, x *tensor.Tensor, rows []int32, k int) {
 // columnsOf runs body over columns lo up to hi of n rows that may be named twice: what one row gets stays in
 // order, and in one thread.
 func (b *Backend) columnsOf(n, dim int, body func(lo, hi int, s *scratch)) {
-	const least = 64
-	b.each((dim+least-1)/least, n*least*elementCost, func(lo, hi int, s *scratch) {
-		body(lo*least, min(hi*least, dim), s)
-	})
+	b.eachColumn(dim, 64, n*elementCost, body)
 }
 
 // Combine adds the slots of each token; see [furlong/kernels.MoE].

@@ -79,11 +79,10 @@ func (b *Backend) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps 
 // n rows from row r on, and so on.
 func (b *Backend) columns(n, dim int, body func(r, n, lo, cols int)) {
 	const (
-		least = 16   // columns: a cache line
-		most  = 2048 // rows of one call
+		line = 16   // columns
+		most = 2048 // rows of one call
 	)
-	b.each((dim+least-1)/least, n*least*normCost, func(lo, hi int, _ *scratch) {
-		lo, hi = lo*least, min(hi*least, dim)
+	b.eachColumn(dim, line, n*normCost, func(lo, hi int, _ *scratch) {
 		for r := 0; r < n; r += most {
 			body(r, min(most, n-r), lo, hi-lo)
 		}

@@ -28,31 +28,20 @@ func (b *Backend) Add(y, p, q *tensor.Tensor) {
 	want("add", "a", p, y.Shape[0], wide(y))
 	want("add", "b", q, y.Shape[0], wide(y))
 	out, in, other := y.F32(), p.F32(), q.F32()
-	const block = 64 // elements: a row for cutting
-	b.eachShort((len(out)+block-1)/block, block*elementCost, func(lo, hi int, _ *scratch) {
-		hi = min(hi*block, len(out))
-		add(out[lo*block:hi], in[lo*block:hi], other[lo*block:hi])
-	})
+	b.eachElement(len(out), elementCost, func(lo, hi int, _ *scratch) { add(out[lo:hi], in[lo:hi], other[lo:hi]) })
 }
 
 // Zero sets every element of y to 0, each core those of the rows that it will add to.
 func (b *Backend) Zero(y *tensor.Tensor) {
 	out := y.F32()
-	const block = 64
-	b.eachShort((len(out)+block-1)/block, block*elementCost/4, func(lo, hi int, _ *scratch) {
-		clear(out[lo*block : min(hi*block, len(out))])
-	})
+	b.eachElement(len(out), elementCost/4, func(lo, hi int, _ *scratch) { clear(out[lo:hi]) })
 }
 
 // Copy sets y = x; see [furlong/kernels.Linear].
 func (b *Backend) Copy(y, x *tensor.Tensor) {
 	want("copy", "y", y, x.Shape[0], wide(x))
 	out, in := y.F32(), x.F32()
-	const block = 64
-	b.eachShort((len(out)+block-1)/block, block*elementCost/2, func(lo, hi int, _ *scratch) {
-		hi = min(hi*block, len(out))
-		copy(out[lo*block:hi], in[lo*block:hi])
-	})
+	b.eachElement(len(out), elementCost/2, func(lo, hi int, _ *scratch) { copy(out[lo:hi], in[lo:hi]) })
 }
 
 // Join sets each row of y to [p | q]; see [furlong/kernels.Linear].
