@@ -22,8 +22,20 @@ func (b *Backend) job() *job {
 	return j
 }
 
-// do runs j and takes it back.
+// put adds p to j, and makes a job if there is none yet.
+func (b *Backend) put(j *job, p product) *job {
+	if j == nil {
+		j = b.job()
+	}
+	j.products = append(j.products, p)
+	return j
+}
+
+// do runs j, if there is one, and takes it back.
 func (b *Backend) do(j *job) {
+	if j == nil {
+		return
+	}
 	total := 0
 	for i := range j.products {
 		total += j.products[i].work()

@@ -13,9 +13,12 @@ func (b *Backend) Linear(y, x, w *tensor.Tensor, groups int) {
 	if t == 0 {
 		return
 	}
-	j := b.job()
+	var j *job
 	for g := range groups {
-		j.products = append(j.products, forward(y.F32()[g*n:], groups*n, x.F32()[g*k:], groups*k, p.operand(0, g*n), t, n, k))
+		q := forward(y.F32()[g*n:], groups*n, x.F32()[g*k:], groups*k, p.operand(0, g*n), t, n, k)
+		if !q.atOnce(b.simd, groups*q.work()) {
+			j = b.put(j, q)
+		}
 	}
 	b.do(j)
 }
@@ -58,11 +61,15 @@ func linearShape(kernel string, y, x, w *tensor.Tensor, groups int) (t, n, k int
 func (b *Backend) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
 	p := of("expert linear", w)
 	e, n, k := expertShape("expert linear", y, x, w, off)
-	j := b.job()
+	var j *job
 	for e := range e {
 		lo, rows := int(off[e]), int(off[e+1]-off[e])
-		if rows > 0 {
-			j.products = append(j.products, forward(y.F32()[lo*n:], n, x.F32()[lo*k:], k, p.operand(e, 0), rows, n, k))
+		if rows == 0 {
+			continue
+		}
+		q := forward(y.F32()[lo*n:], n, x.F32()[lo*k:], k, p.operand(e, 0), rows, n, k)
+		if !q.atOnce(b.simd, x.Len()*n) {
+			j = b.put(j, q)
 		}
 	}
 	b.do(j)

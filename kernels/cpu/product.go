@@ -52,6 +52,10 @@ func (p *product) panels() int { return (p.b.shift + p.n + panel - 1) / panel }
 
 // compute runs one block.
 func (p *product) compute(simd bool, s *scratch, u block) {
+	if p.low(u) && p.k*panel*(u.p1-u.p0) <= mostWork/tallest {
+		p.strips(simd, u)
+		return
+	}
 	if p.add && p.cut(u) < p.k {
 		p.apart(simd, s, u)
 		return

@@ -137,17 +137,30 @@ func (r *run) abreast(p int) int {
 	if p+2 <= r.q1 && r.left(p) == 3*vec && panel*p >= r.b.shift && !(r.copyA != nil && r.turned()) {
 		return 3
 	}
-	n := 1
-	switch {
-	case r.rows == 1:
-		n = widest
-	case r.rows <= 3:
-		n = 2
-	}
+	n := abreast(r.rows)
 	for n > 1 && (p+n > r.q1 || !r.inside(p, n)) {
 		n /= 2
 	}
 	return 2 * n
+}
+
+// abreast returns how many panels a tile of so many rows takes at once.
+func abreast(rows int) int {
+	switch {
+	case rows == 1:
+		return widest
+	case rows <= 3:
+		return 2
+	}
+	return 1
+}
+
+// tallOf returns the rows of the tallest tile of so many vectors.
+func tallOf(vecs int) int {
+	if vecs == 3 {
+		return 4
+	}
+	return tallest
 }
 
 // left returns how many columns c has from panel p on.
@@ -270,11 +283,7 @@ func (r *run) eachTile(tall int, f func(row, height, n int)) {
 
 // tiles multiplies the piece's rows with m times vecs vectors at hand into dst.
 func (r *run) tiles(dst []float32, cs, vecs, m int) {
-	tall := tallest
-	if vecs == 3 {
-		tall = 4
-	}
-	r.eachTile(tall, func(row, height, n int) {
+	r.eachTile(tallOf(vecs), func(row, height, n int) {
 		t := &r.t
 		t.rows, t.n, t.vecs, t.m = height, n, vecs, m
 		t.c, t.cs = dst[row*cs:], cs
