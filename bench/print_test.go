@@ -139,9 +139,9 @@ func TestSVG(t *testing.T) {
 			circles++
 		}
 	}
-	// 10 to 10000 us stand 300 pixels apart: 20 us lie 300-100*log10(2) below the top, and a level line stays there. 256 to 16384 are six
-	// doublings over 490 pixels.
-	if got, want := lines["#1f77b4"], "70.0,309.9 233.3,309.9 560.0,309.9"; got != want {
+	// 10 to 10000 us stand 320 pixels apart: 20 us lie 320/3*log10(2) above the bottom, and a level line stays there. 256 to 16384 are six
+	// doublings over 530 pixels.
+	if got, want := lines["#1f77b4"], "70.0,327.9 246.7,327.9 600.0,327.9"; got != want {
 		t.Errorf("prompt runs through %q, want %q", got, want)
 	}
 	if len(lines) != 3 || circles != 9 {
