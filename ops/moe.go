@@ -65,8 +65,12 @@ func Combine(c *Ctx, base, x *tensor.Tensor, p Plan) *tensor.Tensor {
 	c.K.Combine(y, x, p.Rows, p.K)
 	if c.tape != nil {
 		c.record("combine", func() {
-			c.K.Add(c.Grad(base), c.Grad(base), c.Grad(y))
-			c.K.DispatchAdd(c.Grad(x), c.Grad(y), p.Rows, p.K)
+			c.addGrad(base, c.Grad(y))
+			if dx, fresh := c.grad(x); fresh {
+				c.K.Dispatch(dx, c.Grad(y), p.Rows, p.K) // a plan names every row once
+			} else {
+				c.K.DispatchAdd(dx, c.Grad(y), p.Rows, p.K)
+			}
 		}, y)
 	}
 	return y

@@ -61,6 +61,16 @@ func (c *Ctx) grad(t *tensor.Tensor) (g *tensor.Tensor, fresh bool) {
 	return g, !ok
 }
 
+// addGrad adds d to the gradient of t. To nothing it is copied, which keeps the sign of its zeros; sums begin at +0 everywhere,
+// so no sum can tell.
+func (c *Ctx) addGrad(t, d *tensor.Tensor) {
+	if g, fresh := c.grad(t); fresh {
+		c.K.Copy(g, d)
+	} else {
+		c.K.Add(g, g, d)
+	}
+}
+
 // newGrad returns a tensor of t's shape, in the memory of a spent gradient if there is one.
 func (c *Ctx) newGrad(t *tensor.Tensor) *tensor.Tensor {
 	n := c.Type.Bytes(t.Len())
@@ -84,8 +94,7 @@ func (p *tape) spend(t *tensor.Tensor) {
 // Backward adds dy to the gradient of y and runs the tape backwards. Afterwards Grad of each input, and each
 // trained Param's Grad, hold what the pass contributes.
 func (c *Ctx) Backward(y, dy *tensor.Tensor) {
-	g := c.Grad(y)
-	c.K.Add(g, g, dy)
+	c.addGrad(y, dy)
 	c.Unwind()
 }
 
