@@ -26,7 +26,7 @@ orchestrator eval sft server dash oracle bench
 journal
 config
 launch
-cmd/furlong
+cmd/furlong cmd/formats
 `
 
 // apart are pairs of which the first must not reach the second by any path of imports, nor the second the first unless

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"furlong/metrics"
+	"furlong/plot"
+)
+
+// A finished run, as far as it matters here.
+type finished struct {
+	name           string
+	cycles         int
+	reward, gap    plot.Curve
+	pass1, pass8   plot.Curve
+	mean, p99, max float64 // of the gap: means over cycles, and the largest
+}
+
+const evalSet = "eval/tiny-arithmetic"
+
+// runs prints a table of finished runs and draws their curves.
+func runs(w io.Writer, prefix string, dirs []string) error {
+	var all []finished
+	for _, dir := range dirs {
+		r, err := readRun(dir)
+		if err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	fmt.Fprintln(w, "| rollout / actor | gap mean | gap p99 | gap max | reward, first third | last third | pass@1 before | after | pass@8 before | after |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
+	for _, r := range all {
+		first, last := thirds(r.reward.Y)
+		fmt.Fprintf(w, "| %s | %.3g | %.3g | %.3g | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name, r.mean, r.p99, r.max, first, last,
+			r.pass1.Y[0], r.pass1.Y[len(r.pass1.Y)-1], r.pass8.Y[0], r.pass8.Y[len(r.pass8.Y)-1])
+	}
+	return draw(prefix, all)
+}
+
+// readRun reads a run directory, whose settings say the formats.
+func readRun(dir string) (finished, error) {
+	r, err := named(dir)
+	if err != nil {
+		return r, err
+	}
+	rows, bad, err := metrics.ReadRows(filepath.Join(dir, "metrics.jsonl"))
+	if err != nil || len(bad) > 0 {
+		return r, fmt.Errorf("%s: %d lines can't be read: %w", dir, len(bad), err)
+	}
+	rows, _ = metrics.Merge(rows)
+	for _, row := range rows {
+		r.add(row)
+	}
+	if r.cycles == 0 || len(r.pass1.Y) == 0 {
+		return r, fmt.Errorf("%s: %d cycles and %d evaluations, want some", dir, r.cycles, len(r.pass1.Y))
+	}
+	r.mean, r.p99 = r.mean/float64(r.cycles), r.p99/float64(r.cycles)
+	return r, nil
+}
+
+// named returns a run without figures under the name of its formats.
+func named(dir string) (finished, error) {
+	var c map[string]struct{ Value any }
+	b, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return finished{}, err
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return finished{}, fmt.Errorf("%s: config.json: %w", dir, err)
+	}
+	name := fmt.Sprintf("%v / %v", c["rollout-format"].Value, c["actor-format"].Value)
+	if kv := c["actor-kv-format"].Value; kv != "auto" {
+		name += ", cache too"
+	}
+	return finished{name: name}, nil
+}
+
+// add takes a row's figures up.
+func (r *finished) add(row metrics.Row) {
+	at := float64(row.Cycle)
+	point := func(c *plot.Curve, series string) {
+		if v, ok := row.Values[series]; ok {
+			c.X, c.Y = append(c.X, at), append(c.Y, v)
+		}
+	}
+	point(&r.pass1, evalSet+"-pass@1")
+	point(&r.pass8, evalSet+"-pass@8")
+	if row.Kind != metrics.Cycle {
+		return
+	}
+	point(&r.reward, "rollout/raw_reward")
+	point(&r.gap, "train/logp_diff/mean")
+	r.cycles++
+	r.mean += row.Values["train/logp_diff/mean"]
+	r.p99 += row.Values["train/logp_diff/p99"]
+	r.max = max(r.max, row.Values["train/logp_diff/max"])
+}
+
+func thirds(y []float64) (first, last float64) {
+	n := max(1, len(y)/3)
+	return mean(y[:n]), mean(y[len(y)-n:])
+}
+
+func mean(y []float64) (m float64) {
+	for _, v := range y {
+		m += v / float64(len(y))
+	}
+	return m
+}
+
+// draw writes the curves of reward, of the gap where there is one, and of pass@1.
+func draw(prefix string, all []finished) error {
+	reward := plot.Figure{Title: "reward, mean of ten cycles", X: "cycle", Y: "share right"}
+	gap := plot.Figure{Title: "mean |logprob of rollout - of actor|", X: "cycle", Y: "nats", LogY: true}
+	pass := plot.Figure{Title: "held-out pass@1", X: "cycle", Y: "pass@1"}
+	for _, r := range all {
+		reward.Curves = append(reward.Curves, plot.Curve{Name: r.name, X: r.reward.X, Y: smooth(r.reward.Y, 10)})
+		pass.Curves = append(pass.Curves, plot.Curve{Name: r.name, X: r.pass1.X, Y: r.pass1.Y, Dots: true})
+		if r.max > 0 {
+			gap.Curves = append(gap.Curves, plot.Curve{Name: r.name, X: r.gap.X, Y: r.gap.Y})
+		}
+	}
+	for name, f := range map[string]*plot.Figure{"reward": &reward, "gap": &gap, "pass": &pass} {
+		if err := os.WriteFile(prefix+"-"+name+".svg", []byte(f.SVG()), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// smooth returns the mean of each number and the n-1 before it.
+func smooth(y []float64, n int) []float64 {
+	out := make([]float64, len(y))
+	for i := range y {
+		out[i] = mean(y[max(0, i-n+1) : i+1])
+	}
+	return out
+}
