@@ -11,7 +11,7 @@ import (
 // codes is a quantised weight as products read it: panels of sixteen columns like those of [panels], but of codes, with a line of sixteen
 // scales for each block of k. Products turn a piece of a panel into float32 at a time.
 //
-// An E4M3 panel is [k][16] codes. An E2M1 panel is [k/4] quads of 32 bytes; see [quadAt].
+// A panel is units of 32 bytes: two lines of E4M3, or four of E2M1; see [pairAt] and [quadAt].
 type codes struct {
 	e, n, k int
 	block   int            // k that share scales
@@ -69,9 +69,9 @@ func newCodes(w *tensor.Tensor, e, n, k int) *codes {
 // panelBytes is the size of a panel's codes.
 func (c *codes) panelBytes() int {
 	if c.type_ == dtype.E2M1 {
-		return (c.k + 3) / 4 * quadBytes
+		return (c.k + 3) / 4 * unit
 	}
-	return c.k * panel
+	return (c.k + 1) / 2 * unit
 }
 
 // lines returns how many lines of scales a panel has.
@@ -104,7 +104,7 @@ func (c *codes) pack(w *tensor.Tensor, i int) {
 // packE4M3 sets column r of a panel. It reports whether a code is NaN.
 func packE4M3(to, row []byte, r int) (nan bool) {
 	for k, b := range row {
-		to[k*panel+r] = b
+		to[pairAt(k, r)] = b
 		nan = nan || b&0x7f == 0x7f
 	}
 	return nan
@@ -120,12 +120,15 @@ func packE2M1(to, row []byte, r int) {
 	}
 }
 
-const quadBytes = 2 * panel // four lines of half bytes
+const unit = 2 * panel // bytes that are widened together
 
-// quadAt returns the byte of an E2M1 panel that holds line k of column r, and the bits that it lies up: four lines share 32 bytes, in the
-// order in which AVX2 widens bytes.
+// pairAt returns the byte of an E4M3 panel that holds line k of column r: of two lines, columns j and j+8 come together, as they come out of
+// AVX2 when it widens bytes in place.
+func pairAt(k, r int) int { return k/2*unit + 4*(r%8) + r/8*2 + k%2 }
+
+// quadAt returns the byte of an E2M1 panel that holds line k of column r, and the bits that it lies up, for the same reason.
 func quadAt(k, r int) (at, shift int) {
-	return k/4*quadBytes + 16*(r%8/4) + 8*(k%2) + 2*(r%4) + r/8, 4 * (k % 4 / 2)
+	return k/4*unit + 16*(r%8/4) + 8*(k%2) + 2*(r%4) + r/8, 4 * (k % 4 / 2)
 }
 
 // packScales sets column r of panel i's lines to the scales of a row of w. It reports whether one is beyond the assembly.
@@ -183,10 +186,10 @@ func (c *codes) unpack(simd bool, dst []float32, i, k, n int) {
 	mem, line := i*c.panelBytes(), (i*c.lines()+k/c.block)*panel
 	first := c.block - k%c.block
 	if c.type_ == dtype.E2M1 {
-		asm.UnpackE2M1(&dst[0], &c.mem.Mem[mem+k/4*quadBytes], &c.scales.Mem[line], n, first, c.block)
+		asm.UnpackE2M1(&dst[0], &c.mem.Mem[mem+k/4*unit], &c.scales.Mem[line], n, first, c.block)
 		return
 	}
-	asm.UnpackE4M3(&dst[0], &c.mem.Mem[mem+k*panel], &c.scales.F32()[line], n, first, c.block)
+	asm.UnpackE4M3(&dst[0], &c.mem.Mem[mem+k/2*unit], &c.scales.F32()[line], n, first, c.block)
 }
 
 // plain is unpack in Go.
@@ -201,23 +204,12 @@ func (c *codes) plain(dst []float32, i, k, n int) {
 				*x = dtype.FromE2M1(mem[at]>>shift) * dtype.FromE8M0(c.scales.Mem[line+r])
 				continue
 			}
-			*x = dtype.FromE4M3(mem[l*panel+r]) * c.scales.F32()[line+r]
+			*x = dtype.FromE4M3(mem[pairAt(l, r)]) * c.scales.F32()[line+r]
 		}
 	}
 }
 
-// dot sets y [32] to the row x times panels i and i+1, which the assembly must have words for.
-func (c *codes) dot(y, x []float32, i int) {
-	_, _ = y[2*panel-1], x[c.k-1]
-	mem, line := i*c.panelBytes(), i*c.lines()*panel
-	if c.type_ == dtype.E2M1 {
-		asm.DotE2M1(&y[0], &x[0], &c.mem.Mem[mem], &c.scales.Mem[line], c.k, c.block, c.block, c.panelBytes(), c.lines()*panel)
-		return
-	}
-	asm.DotE4M3(&y[0], &x[0], &c.mem.Mem[mem], &c.scales.F32()[line], c.k, c.block, c.block, c.panelBytes(), 4*c.lines()*panel)
-}
-
-// plainPanels reports whether one of panels i up to j is odd.
+// oddIn reports whether one of panels i up to j is odd.
 func (c *codes) oddIn(i, j int) bool {
 	for _, o := range c.odd.Mem[i:j] {
 		if o != 0 {

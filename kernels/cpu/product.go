@@ -60,8 +60,8 @@ func (p *product) compute(simd bool, s *scratch, u block) {
 		p.apart(simd, s, u)
 		return
 	}
-	if simd && p.b.codes != nil && u.r1-u.r0 == 1 {
-		p.single(s, u)
+	if simd && p.b.codes != nil && u.r1-u.r0 <= tallest {
+		p.few(s, u)
 		return
 	}
 	r := &s.run

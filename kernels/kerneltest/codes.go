@@ -89,6 +89,18 @@ func codedSizes() [][3]int {
 	return sizes
 }
 
+// largeCodedCalls have enough work for several threads, with many rows and with few.
+func largeCodedCalls(g gen) []call {
+	calls := []call{round(g.normal(1, 300, 500), 450, 128)}
+	for _, f := range codeFormats[:3] {
+		w, experts, off := g.coded(f, 1, 6*150, 300), g.coded(f, 2, 9, 130, 70), g.runs(200, 9)
+		x, rows := g.normal(1, 67, 300), g.normal(1, 200, 70)
+		calls = append(calls, linear(x, w, 1), linear(x.Slice(0, 1), w, 1), linear(x.Slice(0, 5), w, 1), linear(g.normal(1, 67, 6*300), w, 6),
+			linearBackward(g, x, w, 1), expertLinear(rows, experts, off), expertLinearBackward(g, rows, experts, off))
+	}
+	return calls
+}
+
 func roundCalls(g gen) []call {
 	var calls []call
 	inf := float32(math.Inf(1))

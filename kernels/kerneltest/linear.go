@@ -3,9 +3,11 @@ package kerneltest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/quant"
 	"furlong/tensor"
 )
 
@@ -225,15 +227,22 @@ func testTokensOfExperts(t reporter, k kernels.Backend) {
 	}
 }
 
-// testPrepare wants Prepare to be a function of the values, and a product to refuse a weight without it.
+// testPrepare wants Prepare to be a function of the values, down to the layout's bytes, and a product to refuse a weight without it.
 func testPrepare(t reporter, k kernels.Backend) {
 	g := newGen(14)
 	x := g.normal(1, 5, 30)
-	for _, w := range []*tensor.Tensor{g.normal(1, 18, 30), bf16(g.normal(1, 18, 30))} {
+	weights := []*tensor.Tensor{g.normal(1, 18, 30), bf16(g.normal(1, 18, 30))}
+	for _, f := range codeFormats {
+		weights = append(weights, g.spoilt(g.coded(f, 2, 18, 30)))
+	}
+	for _, w := range weights {
 		k.Prepare(w)
 		layout := w.Layout
 		for i := range w.Mem {
 			w.Mem[i] ^= byte(i) & 0x41
+		}
+		if w.Quantised() {
+			w.Scale = g.coded(quant.FormatOf(w), 2, 18, 30).Scale
 		}
 		k.Prepare(w)
 		k.Prepare(w)
@@ -242,6 +251,11 @@ func testPrepare(t reporter, k kernels.Backend) {
 		sameBits(t, "Prepare", "after a change of values", "y", got, linear(x, w, 1).all(t, k).out[0])
 		if w.Layout != layout {
 			t.Errorf("Prepare of %v took new memory, want it to rebuild in what it has", w)
+		}
+		cold := w.Clone()
+		k.Prepare(cold)
+		if !slices.EqualFunc(layout.Memory(), cold.Layout.Memory(), slices.Equal) {
+			t.Errorf("Prepare of %v after a change of values leaves other bytes than Prepare of a copy", w)
 		}
 	}
 	w, experts, dw := g.normal(1, 18, 30), g.normal(1, 2, 9, 30), g.normal(1, 18, 30)

@@ -100,6 +100,7 @@ func largeCalls(g gen) []call {
 		embed(g.normal(1, 400, 96), g.ints(300, 400), 4), embedBackward(g, 300, 4, 96, 50), angles(g, 400, 32),
 	}
 	calls = append(calls, rope(g, 300, 4, 80, 8, true)...)
+	calls = append(calls, largeCodedCalls(g)...)
 	calls = append(calls, streamCalls(g, 300, 4, 96)...)
 	calls = append(calls, slotCalls(g, 200, 6, 96)...)
 	calls = append(calls, gatherCalls(g, 500, 90, 96)...)

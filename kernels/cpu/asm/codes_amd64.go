@@ -5,14 +5,51 @@
 package asm
 
 // UnpackE4M3 sets dst [n, 16] to lines of a panel of codes. The first lines share the first line of scales, each block after them a further one.
+// first and block are multiples of four.
 //
 //go:noescape
 func UnpackE4M3(dst *float32, codes *byte, scales *float32, n int, first int, block int)
 
-// UnpackE2M1 sets dst [n, 16] to lines of a panel of codes, as UnpackE4M3 does. n is even, first and block are multiples of four.
+// Dot1xE4M3 sets c [1, 32] to rows of a [1, n] times 2 panels of codes, unpacked as UnpackE4M3 does.
+//
+//go:noescape
+func Dot1xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int)
+
+// Dot2xE4M3 sets c [2, 16] to rows of a [2, n] times 1 panels of codes, unpacked as UnpackE4M3 does.
+//
+//go:noescape
+func Dot2xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int)
+
+// Dot3xE4M3 sets c [3, 16] to rows of a [3, n] times 1 panels of codes, unpacked as UnpackE4M3 does.
+//
+//go:noescape
+func Dot3xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int)
+
+// Dot4xE4M3 sets c [4, 16] to rows of a [4, n] times 1 panels of codes, unpacked as UnpackE4M3 does.
+//
+//go:noescape
+func Dot4xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int)
+
+// UnpackE2M1 sets dst [n, 16] to lines of a panel of codes. The first lines share the first line of scales, each block after them a further one.
+// first and block are multiples of four.
 //
 //go:noescape
 func UnpackE2M1(dst *float32, codes *byte, scales *byte, n int, first int, block int)
+
+// Dot1xE2M1 sets c [1, 32] to rows of a [1, n] times 2 panels of codes, unpacked as UnpackE2M1 does.
+//
+//go:noescape
+func Dot1xE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, cs int, as int, bp int, sp int)
+
+// Dot2xE2M1 sets c [2, 16] to rows of a [2, n] times 1 panels of codes, unpacked as UnpackE2M1 does.
+//
+//go:noescape
+func Dot2xE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, cs int, as int, bp int, sp int)
+
+// Dot3xE2M1 sets c [3, 16] to rows of a [3, n] times 1 panels of codes, unpacked as UnpackE2M1 does.
+//
+//go:noescape
+func Dot3xE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, cs int, as int, bp int, sp int)
 
 // RowsE4M3 sets dst [n, 16] to 16 codes of n rows, ld bytes apart, times scale.
 //
@@ -23,13 +60,3 @@ func RowsE4M3(dst *float32, codes *byte, n int, ld int, scale float32)
 //
 //go:noescape
 func RowsE2M1(dst *float32, codes *byte, scales *byte, n int, ld int, lds int)
-
-// DotE4M3 sets c [2, 16] to the row a [n] times two panels of codes, bp bytes apart, their scales sp bytes apart and shared as UnpackE4M3 has it.
-//
-//go:noescape
-func DotE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, bp int, sp int)
-
-// DotE2M1 is DotE4M3 for E2M1; n, first and block are as UnpackE2M1 has them.
-//
-//go:noescape
-func DotE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, bp int, sp int)

@@ -9,21 +9,46 @@ func UnpackE4M3(dst *float32, codes *byte, scales *float32, n int, first int, bl
 	panic(missing)
 }
 
+// Dot1xE4M3 is for amd64.
+func Dot1xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
+
+// Dot2xE4M3 is for amd64.
+func Dot2xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
+
+// Dot3xE4M3 is for amd64.
+func Dot3xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
+
+// Dot4xE4M3 is for amd64.
+func Dot4xE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
+
 // UnpackE2M1 is for amd64.
 func UnpackE2M1(dst *float32, codes *byte, scales *byte, n int, first int, block int) { panic(missing) }
+
+// Dot1xE2M1 is for amd64.
+func Dot1xE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
+
+// Dot2xE2M1 is for amd64.
+func Dot2xE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
+
+// Dot3xE2M1 is for amd64.
+func Dot3xE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, cs int, as int, bp int, sp int) {
+	panic(missing)
+}
 
 // RowsE4M3 is for amd64.
 func RowsE4M3(dst *float32, codes *byte, n int, ld int, scale float32) { panic(missing) }
 
 // RowsE2M1 is for amd64.
 func RowsE2M1(dst *float32, codes *byte, scales *byte, n int, ld int, lds int) { panic(missing) }
-
-// DotE4M3 is for amd64.
-func DotE4M3(c *float32, a *float32, codes *byte, scales *float32, n int, first int, block int, bp int, sp int) {
-	panic(missing)
-}
-
-// DotE2M1 is for amd64.
-func DotE2M1(c *float32, a *float32, codes *byte, scales *byte, n int, first int, block int, bp int, sp int) {
-	panic(missing)
-}
