@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"furlong/config"
@@ -158,7 +159,11 @@ func (j *job) keepSettings() error {
 		return err
 	}
 	if len(changed) > 0 {
-		j.log.Warn("settings differ from those the run had before", "settings", fmt.Sprint(changed))
+		said := make([]string, len(changed))
+		for i, c := range changed {
+			said[i] = c.String()
+		}
+		j.log.Warn("settings differ from those the run had before", "settings", strings.Join(said, "; "))
 	}
 	return disk.Replace(filepath.Join(j.dir.Path(), flagsFile), j.set.PrintFlags)
 }

@@ -21,9 +21,30 @@ type Setting struct {
 	Secret bool   `json:"secret,omitempty"` // the value is never written
 }
 
-// WriteConfig writes config.json and returns the names of the settings that are not what the run had before. The old settings then stay
+// A Change is a setting whose value is not what it was. The value is nil where there is no such setting.
+type Change struct {
+	Name     string
+	Was, Now json.RawMessage
+}
+
+// String says what the value is and was.
+func (c Change) String() string {
+	return fmt.Sprintf("%s is %s, was %s", c.Name, valueText(c.Now), valueText(c.Was))
+}
+
+func valueText(v json.RawMessage) string {
+	switch {
+	case v == nil:
+		return "no setting"
+	case string(v) == "null":
+		return "not set"
+	}
+	return string(v)
+}
+
+// WriteConfig writes config.json and returns the settings that are not what the run had before, by name. The old settings then stay
 // under config-N.json, where N is the last attempt that had them.
-func (d *Dir) WriteConfig(settings map[string]Setting) (changed []string, err error) {
+func (d *Dir) WriteConfig(settings map[string]Setting) (changed []Change, err error) {
 	path := filepath.Join(d.path, ConfigFile)
 	now, err := encodeConfig(settings)
 	if err != nil {
@@ -55,19 +76,18 @@ func encodeConfig(settings map[string]Setting) ([]byte, error) {
 	return append(b, '\n'), err
 }
 
-// differing returns the names whose values are not the same text in both. Where a value came from may differ: a resumed run reads its own settings.
-func differing(a, b []byte) []string {
-	x, y := values(a), values(b)
+// differing returns the settings whose values are not the same text in both. Where a value came from may differ: a resumed run reads its own settings.
+func differing(was, now []byte) []Change {
+	x, y := values(was), values(now)
 	all := maps.Clone(y)
 	maps.Copy(all, x)
-	var names []string
-	for name := range all {
+	var out []Change
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !bytes.Equal(x[name], y[name]) {
-			names = append(names, name)
+			out = append(out, Change{name, x[name], y[name]})
 		}
 	}
-	slices.Sort(names)
-	return names
+	return out
 }
 
 // values returns the value of each setting in a config.json; none of what cannot be read.
@@ -76,7 +96,8 @@ func values(config []byte) map[string]json.RawMessage {
 		Value json.RawMessage `json:"value"`
 	}
 	out := map[string]json.RawMessage{}
-	if json.Unmarshal(config, &settings) != nil {
+	var line bytes.Buffer
+	if json.Compact(&line, config) != nil || json.Unmarshal(line.Bytes(), &settings) != nil {
 		return out
 	}
 	for name, s := range settings {

@@ -46,10 +46,14 @@ func TestConfig(t *testing.T) {
 	}
 	die(d)
 	d = resume(t, path, io.Discard)
-	second := map[string]Setting{"lr": {Value: 1e-4, Origin: "flag"}, "eval-names": {Value: []string{"aime"}, Origin: "file"}, "tracker-key": first["tracker-key"], "seed": {Value: 1, Origin: "flag"}}
+	second := map[string]Setting{"lr": {Value: 1e-4, Origin: "flag"}, "eval-names": {Value: []string{"aime", "gsm"}, Origin: "file"}, "tracker-key": first["tracker-key"], "seed": {Value: 1, Origin: "flag"}}
 	changed, err := d.WriteConfig(second)
-	if want := []string{"build.commit", "lr", "seed"}; err != nil || !slices.Equal(changed, want) {
-		t.Errorf("WriteConfig = %v, %v, want %v", changed, err, want)
+	var said []string
+	for _, c := range changed {
+		said = append(said, c.String())
+	}
+	if want := []string{`build.commit is no setting, was "abc"`, "eval-names is [\"aime\",\"gsm\"], was [\"aime\"]", "lr is 0.0001, was 0.00015", "seed is 1, was no setting"}; err != nil || !slices.Equal(said, want) {
+		t.Errorf("WriteConfig = %q, %v, want %q", said, err, want)
 	}
 	if old, _ := os.ReadFile(filepath.Join(path, "config-2.json")); !bytes.Equal(old, b) {
 		t.Errorf("config-2.json is %s, want the settings of attempt 2", old)
