@@ -40,7 +40,7 @@ const (
 // save writes checkpoint step-N of the last trained cycle: under another name, checked by a manifest, renamed when it is whole. What was saved before
 // stays until then.
 func (l *Loop) save(ctx context.Context) error {
-	final := stepDir(l.Dir, l.trained)
+	final := Checkpoint(l.Dir, l.trained)
 	tmp := filepath.Join(l.Dir, tmpPrefix+filepath.Base(final))
 	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(filepath.Join(tmp, trainDir), 0o755)); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (l *Loop) Load(ctx context.Context) (int, error) {
 	if err != nil || at == 0 {
 		return 0, err
 	}
-	dir := stepDir(l.Dir, at)
+	dir := Checkpoint(l.Dir, at)
 	if err := checkManifest(dir); err != nil {
 		return 0, fmt.Errorf("checkpoint %s is damaged: %w; remove it to go on from the one before", dir, err)
 	}
@@ -181,8 +181,8 @@ func Newest(dir string) (int, error) {
 	return cycles[len(cycles)-1], nil
 }
 
-// stepDir returns where the checkpoint of a cycle lies.
-func stepDir(dir string, cycle int) string {
+// Checkpoint returns where the checkpoint of a cycle lies in dir.
+func Checkpoint(dir string, cycle int) string {
 	return filepath.Join(dir, fmt.Sprintf("step-%06d", cycle))
 }
 

@@ -99,6 +99,12 @@ func (e *env) report(notes []config.Note) {
 	}
 }
 
+// An advice stands among errors and is none: what a user can do next.
+type advice string
+
+// Error returns the advice.
+func (a advice) Error() string { return string(a) }
+
 // fail prints err, if any, and returns the exit code that goes with it. An interrupt is not a failure, but what went wrong besides is.
 func (e *env) fail(err error) int {
 	if err == nil {
@@ -106,9 +112,11 @@ func (e *env) fail(err error) int {
 	}
 	code := exitInterrupted
 	for _, p := range config.Problems(err) {
-		if errors.Is(p, context.Canceled) {
+		var a advice
+		switch {
+		case errors.Is(p, context.Canceled):
 			p = errors.New("interrupted")
-		} else {
+		case !errors.As(p, &a):
 			code = exitFailed
 		}
 		fmt.Fprintf(e.stderr, "furlong %s: %v\n", e.name, p)

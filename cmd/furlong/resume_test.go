@@ -130,8 +130,9 @@ func TestInterruptedRunsResume(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "run")
 			r := strikeAt(t, tt.step, 0, tt.signal, flags(model, dir, "--loop", tt.loop))
-			if r.code != exitInterrupted || !strings.HasSuffix(r.stderr, "furlong train: interrupted\n") {
-				t.Fatalf("exits with %d, want %d:\n%s", r.code, exitInterrupted, r.stderr)
+			last := fmt.Sprintf("furlong train: interrupted\nfurlong train: checkpoint %s/checkpoints/step-%06d is there; furlong train --run-dir %[1]s --resume goes on from it\n", dir, tt.saved)
+			if r.code != exitInterrupted || !strings.HasSuffix(r.stderr, last) {
+				t.Fatalf("exits with %d, want %d and %s:\n%s", r.code, exitInterrupted, last, r.stderr)
 			}
 			status, err := rundir.ReadStatus(dir)
 			if err != nil || status.State != rundir.Stopped {

@@ -71,8 +71,7 @@ func (s *strike) train(ctx context.Context, e *env) int {
 	}
 	j.wire()
 	s.Watcher, j.loop.Watch = j.loop.Watch, s
-	err = j.carryOut(ctx)
-	return e.fail(errors.Join(err, j.end(ctx, err)))
+	return e.fail(j.end(ctx, j.carryOut(ctx)))
 }
 
 // Phase strikes when the step has come. A kill comes from beside while the step goes on; the loop stands still while other signals are taken in.

@@ -79,6 +79,7 @@ type job struct {
 	grades *reward.Pool
 	evals  *evaluation // nil when nothing is evaluated
 	line   *progressLine
+	began  bool // the loop has run: what it saved can be gone on from
 }
 
 // train carries a run out, from its directory to its closing table.
@@ -102,9 +103,8 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := j.open(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, j.end(ctx, err)) }()
 	j.wire()
-	return j.carryOut(ctx)
+	return j.end(ctx, j.carryOut(ctx))
 }
 
 // left refuses to resume a run that has done what it is asked for, and leaves it as it is. One that died after its last checkpoint may still
@@ -196,8 +196,30 @@ func settings(set *config.Set) map[string]rundir.Setting {
 	return all
 }
 
-// end writes how the run ended.
+// end writes how the run ended, and adds to its error what can be done next.
 func (j *job) end(ctx context.Context, err error) error {
+	ended := j.writeEnd(ctx, err)
+	if err == nil || !j.began {
+		return errors.Join(err, ended)
+	}
+	return errors.Join(err, ended, j.next())
+}
+
+// next says where a run that did not finish can go on.
+func (j *job) next() error {
+	dir := j.dir.Path()
+	again := "furlong train --run-dir " + config.Quote(dir) + " --resume"
+	at, err := orchestrator.Newest(checkpoints(dir))
+	switch {
+	case err != nil:
+		return err
+	case at == 0:
+		return advice("there is no checkpoint yet; " + again + " begins with the first cycle")
+	}
+	return advice(fmt.Sprintf("checkpoint %s is there; %s goes on from it", orchestrator.Checkpoint(checkpoints(dir), at), again))
+}
+
+func (j *job) writeEnd(ctx context.Context, err error) error {
 	state, why := rundir.Finished, "all cycles are done"
 	switch {
 	case ctx.Err() != nil:
@@ -238,6 +260,7 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 	if err := j.keepSettings(); err != nil {
 		return err
 	}
+	j.began = true
 	return j.loop.Run(ctx)
 }
 
