@@ -177,7 +177,7 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 	case Save:
 		return l.save(ctx)
 	}
-	return l.publish()
+	return errors.Join(l.publish(), l.moving())
 }
 
 // push publishes the trainer's weights. A failed update leaves the engine on its old version, and ends the run.
@@ -247,10 +247,24 @@ func (l *Loop) train(ctx context.Context, c int) error {
 		l.skipped = 0
 		return nil
 	}
-	if l.skipped++; l.skipped >= l.Config.MaxSkipped {
-		return fmt.Errorf("%d optimizer steps in a row were skipped (--max-skipped-steps): a loss or gradient was not finite, or there was no sample to train on; the weights are those before the first of them", l.skipped)
-	}
+	l.skipped++
 	return nil
+}
+
+// moving reports too many skipped steps in a row. It is asked once the cycle has been written down: the last of them is what one wants to see.
+func (l *Loop) moving() error {
+	if l.skipped < l.Config.MaxSkipped {
+		return nil
+	}
+	return fmt.Errorf("%d optimizer steps in a row were skipped (--max-skipped-steps): a loss or gradient was not finite, or there was no sample to train on; the weights are those before the first of them%s", l.skipped, l.lastSaved())
+}
+
+// lastSaved names the newest checkpoint, if there is one.
+func (l *Loop) lastSaved() string {
+	if l.Dir == "" || l.saved == 0 {
+		return "; there is no checkpoint yet"
+	}
+	return "; the newest checkpoint is " + Checkpoint(l.Dir, l.saved)
 }
 
 // publish hands the cycle's report to the watcher, with the time spent on each kind of step since the last report.

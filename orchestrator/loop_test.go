@@ -241,10 +241,38 @@ func TestSkippedSteps(t *testing.T) {
 	if err := l.Run(t.Context()); err != nil {
 		t.Fatalf("two skipped steps: %v", err)
 	}
-	l, s = newLoop("", "sync", 0, &diary{})
-	s.poison = 3
-	if err := l.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "--max-skipped-steps") {
-		t.Errorf("three skipped steps: %v, want an end of the run", err)
+	if len(d.reports) != 6 {
+		t.Errorf("%d cycles reported, want 6", len(d.reports))
+	}
+}
+
+// The cycle that ends a run by its skipped step is written down, and the error names the checkpoint to go back to.
+func TestTooManySkippedSteps(t *testing.T) {
+	dir := t.TempDir()
+	for _, tt := range []struct {
+		from, ends int // steps are skipped after so many cycles; the run ends in this one
+		saved      string
+	}{
+		{0, 3, "; there is no checkpoint yet"},
+		{2, 5, "; the newest checkpoint is " + filepath.Join(dir, "step-000004")},
+	} {
+		d := &diary{}
+		l, s := newLoop(dir, "sync", 0, d)
+		l.Eval = func(_ context.Context, cycle int) error {
+			if cycle == tt.from {
+				s.poison = 3
+			}
+			return nil
+		}
+		l.Config.EvalEvery, l.Config.SaveEvery = 1, 4
+		err := l.Run(t.Context())
+		want := fmt.Sprintf("cycle %d: publish: 3 optimizer steps in a row were skipped (--max-skipped-steps)", tt.ends)
+		if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), tt.saved) {
+			t.Errorf("skipped from cycle %d: %v, want %s ... %s", tt.from, err, want, tt.saved)
+		}
+		if n := len(d.reports); n != tt.ends || d.reports[n-1].Stats["train/skipped_steps"] != 1 {
+			t.Errorf("skipped from cycle %d: %d cycles reported, want %d, the last with a skipped step", tt.from, n, tt.ends)
+		}
 	}
 }
 

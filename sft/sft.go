@@ -54,11 +54,11 @@ func Run(ctx context.Context, c Config, engine rl.TrainEngine, examples iter.Seq
 		if err != nil {
 			return fmt.Errorf("step %d: %w", step+1, err)
 		}
-		if skipped = consecutive(skipped, stats); skipped >= c.MaxSkipped {
-			return fmt.Errorf("step %d: %d steps in a row were skipped, for want of a finite loss and gradient or of a response to learn (--max-skipped-steps)", step+1, skipped)
-		}
 		if err := report(step+1, stats); err != nil {
 			return err
+		}
+		if skipped = consecutive(skipped, stats); skipped >= c.MaxSkipped {
+			return fmt.Errorf("step %d: %d steps in a row were skipped, for want of a finite loss and gradient or of a response to learn (--max-skipped-steps)", step+1, skipped)
 		}
 	}
 	return nil

@@ -113,7 +113,11 @@ func TestRunStopsAfterSkippedStepsInARow(t *testing.T) {
 			}
 			return rl.Stats{"train/skipped_steps": 0}, nil
 		}}
-		err := Run(t.Context(), steps(len(tt.skipped), 1), l, examples(1), quiet)
+		told := 0
+		err := Run(t.Context(), steps(len(tt.skipped), 1), l, examples(1), func(step int, _ rl.Stats) error { told = step; return nil })
+		if told != tt.steps {
+			t.Errorf("%s: the last step reported is %d, want %d", tt.skipped, told, tt.steps)
+		}
 		if (err != nil) != tt.fails || len(l.batches) != tt.steps {
 			t.Errorf("%s: %v after %d steps, want fails %v after %d", tt.skipped, err, len(l.batches), tt.fails, tt.steps)
 		}
