@@ -12,7 +12,7 @@ import (
 
 // Step takes one optimizer step on b: advantages, micro-batches, clip, update. Samples judged invalid (or, for a policy loss, not judged)
 // and samples without a response do not train, shift no baseline and are counted; where no sample is left the step is skipped, which
-// is counted too. TrainLogProbs of a sample that was not scored are those of this step's own forward pass, which
+// is counted too. A step after which a weight is not finite is an error: the engine is of no use any more. TrainLogProbs of a sample that was not scored are those of this step's own forward pass, which
 // for the first step on it is the same thing.
 func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	samples, err := e.trainable(b)
@@ -36,6 +36,11 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 		return nil, err
 	}
 	stats := e.update(sums)
+	if stats["train/skipped_steps"] == 0 {
+		if err := Finite(e.Params()); err != nil {
+			return nil, fmt.Errorf("train: step %d has left a damaged weight: %w", e.opt.Steps(), err)
+		}
+	}
 	stats["train/excluded_samples"] = excluded
 	report(stats, sums, e.cfg.Loss)
 	diagnose(stats, samples)

@@ -222,6 +222,19 @@ func TestEitherStopsTheStep(t *testing.T) {
 }
 
 // A trainer logprob that is no number leaves the gradient finite: the loss is what says that it must not be followed.
+// A learning rate beyond all bounds makes weights that are no numbers, out of finite gradients.
+func TestStepThatSpoilsWeights(t *testing.T) {
+	c := settings()
+	c.Optim.LR = 1e39
+	e := cpuEngine(t, c, dtype.BF16)
+	_, err := e.Step(t.Context(), batch(1, 2, 4))
+	for _, want := range []string{"train: step 1 has left a damaged weight: tensor \"model.", "want a finite number"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error is %v, want %q in it", err, want)
+		}
+	}
+}
+
 func TestTrainerNaNSkipsTheStep(t *testing.T) {
 	e := cpuEngine(t, settings(), dtype.F32)
 	mustStep(t, e, batch(1, 2, 3))

@@ -80,6 +80,9 @@ func loadPolicy(f modelFlags, log *slog.Logger) (*policy, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := train.Finite(p.Params()); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Checkpoint, err)
+	}
 	log.Info("checkpoint loaded", "path", f.Checkpoint, "what", rep.String())
 	return p, nil
 }

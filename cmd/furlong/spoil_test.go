@@ -22,6 +22,13 @@ var damages = map[string]func(x *tensor.Tensor) *tensor.Tensor{
 		}
 		return y
 	},
+	"huge": func(x *tensor.Tensor) *tensor.Tensor {
+		y := x.Clone()
+		for i := range y.Mem {
+			y.Mem[i] = 0x7f // about the largest finite number, in F32 and in BF16
+		}
+		return y
+	},
 	"shape": func(x *tensor.Tensor) *tensor.Tensor {
 		shape := append([]int{x.Shape[0] + 1}, x.Shape[1:]...)
 		return tensor.New(x.Type, shape...)
