@@ -52,6 +52,9 @@ func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.holds(f.rollout.Context); err != nil {
+		return nil, err
+	}
 	prompts, err := f.eval.prompts(f.data, p.tok, f.rollout.Context, e.log)
 	if err != nil {
 		return nil, err

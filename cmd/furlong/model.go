@@ -113,5 +113,13 @@ func formatOf(c rollout.Config) quant.Recipe {
 	return r
 }
 
+// holds reports a context that is longer than the model's.
+func (p *policy) holds(context int) error {
+	if most := p.Config().MaxPositions; context > most {
+		return fmt.Errorf("--context-length is %d, want at most %d, the model's max_position_embeddings", context, most)
+	}
+	return nil
+}
+
 // twin returns a model of the same shape without weights: the rollout engine's own.
 func (p *policy) twin(f modelFlags) *dsv4.Model { return dsv4.New(p.Config(), f.format()) }

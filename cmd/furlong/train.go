@@ -88,7 +88,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err != nil {
 		return err
 	}
-	if err := config.Check(set.Claims(), claims(p)); err != nil {
+	if err := errors.Join(config.Check(set.Claims(), claims(p)), p.holds(f.rollout.Context)); err != nil {
 		return err
 	}
 	k, closeK := backend(f.model.Backend, f.model.Threads)
