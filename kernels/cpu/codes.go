@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"furlong/dtype"
@@ -103,20 +104,28 @@ func (c *codes) pack(w *tensor.Tensor, i int) {
 
 // packE4M3 sets column r of a panel. It reports whether a code is NaN.
 func packE4M3(to, row []byte, r int) (nan bool) {
-	for k, b := range row {
-		to[pairAt(k, r)] = b
-		nan = nan || b&0x7f == 0x7f
+	var seen uint16
+	for ; len(row) >= 2; row, to = row[2:], to[unit:] {
+		b := binary.LittleEndian.Uint16(row)
+		seen |= b&0x7f7f + 0x0101 // carries into a byte's top bit
+		binary.LittleEndian.PutUint16(to[pairAt(0, r):], b)
 	}
-	return nan
+	if len(row) > 0 {
+		to[pairAt(0, r)] = row[0]
+		seen |= uint16(row[0]&0x7f + 1)
+	}
+	return seen&0x8080 != 0
 }
 
-// packE2M1 sets column r of a panel, which was zero.
+// packE2M1 sets column r of a panel.
 func packE2M1(to, row []byte, r int) {
-	for i, b := range row {
-		at, shift := quadAt(2*i, r)
-		to[at] |= b & 15 << shift
-		at, shift = quadAt(2*i+1, r)
-		to[at] |= b >> 4 << shift
+	first, _ := quadAt(0, r)
+	second, _ := quadAt(1, r)
+	for ; len(row) >= 2; row, to = row[2:], to[unit:] {
+		to[first], to[second] = row[0]&15|row[1]<<4, row[0]>>4|row[1]&0xf0
+	}
+	if len(row) > 0 {
+		to[first], to[second] = row[0]&15, row[0]>>4
 	}
 }
 

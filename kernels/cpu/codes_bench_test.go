@@ -70,6 +70,39 @@ func (g benchInputs) product(b *testing.B, k *Backend, where, format string, row
 	})
 }
 
+// BenchmarkCodesBackward is both gradients of 256 tokens, on one thread.
+func BenchmarkCodesBackward(b *testing.B) {
+	k := New(1)
+	defer k.Close()
+	g := benchInputs{rand.New(rand.NewPCG(1, 2))}
+	const rows, n, d = 256, 512, 512
+	x, dy, dx, dw := g.of(rows, d), g.of(rows, n), g.of(rows, d), g.of(n, d)
+	for _, format := range []string{"F32", "BF16", "FP8", "FP4"} {
+		w := g.weightOf(k, format, n, d)
+		b.Run(format, func(b *testing.B) {
+			for b.Loop() {
+				k.LinearBackward(dx, dw, dy, x, w, 1)
+			}
+		})
+	}
+}
+
+// BenchmarkPrepare is the packing of a weight that was packed before, on one thread.
+func BenchmarkPrepare(b *testing.B) {
+	k := New(1)
+	defer k.Close()
+	g := benchInputs{rand.New(rand.NewPCG(1, 2))}
+	for _, format := range []string{"F32", "BF16", "FP8", "FP4"} {
+		w := g.weightOf(k, format, 2048, 1024)
+		b.Run(format, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				k.Prepare(w)
+			}
+		})
+	}
+}
+
 // BenchmarkRound is a row of 4096 activations.
 func BenchmarkRound(b *testing.B) {
 	k := New(1)

@@ -8,6 +8,8 @@
 //
 // Products of all three kinds (forward, input gradient, weight gradient) are one loop over tiles: up to six rows by
 // sixteen columns of accumulators in registers. [Backend.Prepare] packs a weight into panels of sixteen columns.
+// A quantised weight stays codes there, and becomes float32 on the way into registers where few rows read it, else into a piece in the
+// cache.
 //
 // Shapes: as package kernels states them. Sizes inside are in elements, in asm in bytes.
 // Units: logits and logprobs in nats; angles in radians.
