@@ -1,7 +1,7 @@
 // Package config reads the settings of a command: an argparse-like reader driven by struct tags.
 //
 // Each package that can be configured has a Config struct, whose fields carry `flag:"..." help:"..."`, a Default and
-// a Validate. A [Set] gathers pointers to such structs and reads four layers into them, the last winning: the values
+// a Validate, and may have an Idle: which flags change nothing as it stands. A [Set] gathers pointers to such structs and reads four layers into them, the last winning: the values
 // they hold when they are added (default), a recipe, a file named by --config, the command line. It remembers for
 // each setting where its value came from. What is wrong is reported together, not one mistake at a time.
 //

@@ -180,3 +180,49 @@ func TestOptionsTable(t *testing.T) {
 		}
 	}
 }
+
+// A lamp is a struct with flags that matter only beside others.
+type lamp struct {
+	On    bool    `flag:"on" help:"shine"`
+	Watts float64 `flag:"watts" help:"how brightly"`
+	Blink bool    `flag:"blink" help:"on and off"`
+	Hue   string  `flag:"hue" help:"which colour"`
+}
+
+func (l lamp) Idle() map[string]string {
+	if l.On {
+		return nil
+	}
+	return map[string]string{"watts": "--on is not given", "blink": "--on is not given"}
+}
+
+func TestIdleFlags(t *testing.T) {
+	for _, tt := range []struct{ args, want, notes string }{
+		{"--on --watts 5 --blink", "", ""},
+		{"--watts 5 --blink", "--watts changes nothing: --on is not given\n--blink changes nothing: --on is not given", ""},
+		{"--watts 60 --no-blink", "", "watts 60 flag: --on is not given"}, // the default, and off in any case
+		{"--watts x", `--watts is "x", want a number`, ""},
+		{"--config file", "", ""},
+		{"--extra-args '--watts 7'", "--watts changes nothing: --on is not given", ""},
+		{"--hue red", "", "hue red flag: it is a lamp of one colour"},
+	} {
+		l := lamp{Watts: 60}
+		set := New("lamp", "").Layered("").Add("All", &l).Unheeded("it is a lamp of one colour", "hue")
+		set.readFile = func(string) ([]byte, error) { return []byte("--watts 5 --blink --hue red"), nil }
+		args, err := Split(tt.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if err := set.Parse(args); err != nil {
+			got = err.Error()
+		}
+		var notes []string
+		for _, n := range set.Notes() {
+			notes = append(notes, fmt.Sprintf("%s %s %s: %s", n.Flag, n.Value, n.Origin, n.Why))
+		}
+		if got != tt.want || strings.Join(notes, "\n") != tt.notes {
+			t.Errorf("%s: error %q, notes %q, want %q, %q", tt.args, got, notes, tt.want, tt.notes)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -48,6 +49,7 @@ func (s *Set) Parse(args []string) error {
 	}
 	ap.places(line.places)
 	ap.validate()
+	ap.idle()
 	return errors.Join(ap.errs...)
 }
 
@@ -223,6 +225,36 @@ func (ap *applier) validate() {
 			seen[text] = true
 		}
 	}
+}
+
+// idle complains of what was typed and changes nothing. What asks for nothing, since it is the default or a switch that is off, is
+// noted or passed over. Recipes and files say more than one command needs, and are not complained of.
+func (ap *applier) idle() {
+	why := ap.reasons()
+	for _, n := range ap.set.settings {
+		reason := cmp.Or(why[n.Name], n.unheeded)
+		switch {
+		case reason == "" || !n.typed() || ap.broken[n.Name] || n.isSwitch() && n.String() == "false":
+		case n.String() == n.Default || why[n.Name] == "":
+			ap.set.notes = append(ap.set.notes, Note{Flag: n.Name, Value: n.String(), Origin: n.Origin, Why: reason})
+		default:
+			ap.errs = append(ap.errs, fmt.Errorf("--%s changes nothing: %s", n.Name, reason))
+		}
+	}
+}
+
+// reasons returns the flags that change nothing as the structs stand, and why.
+func (ap *applier) reasons() map[string]string {
+	all := map[string]string{}
+	for _, o := range ap.set.idlers {
+		for name, why := range o.Idle() {
+			if ap.set.byName[name] == nil {
+				panic(fmt.Sprintf("config: %T speaks of --%s, which is no flag", o, name))
+			}
+			all[name] = why
+		}
+	}
+	return all
 }
 
 func (ap *applier) aboutBroken(text string) bool {

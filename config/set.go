@@ -17,6 +17,7 @@ type Set struct {
 	byName   map[string]*Setting
 	places   []*place
 	owners   []validator
+	idlers   []idler
 	options  map[string]Option // accepted, not acted on
 	layers   *layering         // nil: the command line is the only layer
 	readFile func(string) ([]byte, error)
@@ -29,6 +30,9 @@ type Set struct {
 type example struct{ line, says string }
 
 type validator interface{ Validate() error }
+
+// An idler knows flags that change nothing as it stands, and why. Validate has found no fault with it, or has told.
+type idler interface{ Idle() map[string]string }
 
 // A place is a positional argument.
 type place struct {
@@ -65,6 +69,9 @@ func (s *Set) Example(line, says string) *Set {
 //	choices:"a b c"       nothing else is taken
 //	words:"line"          the next word is the value even if it looks like a flag
 //
+// A struct may have two methods: Validate() error, with all that is wrong, and Idle() map[string]string, with the flags that change nothing
+// as it stands, and why. Such a flag on the command line is an error; one that repeats the default is noted.
+//
 // Two fields may share a flag if type, default and help agree (one help may be left out); both get the value.
 func (s *Set) Add(group string, p ...any) *Set {
 	for _, x := range p {
@@ -80,6 +87,9 @@ func (s *Set) Add(group string, p ...any) *Set {
 func (s *Set) addStruct(group string, v reflect.Value) {
 	if o, ok := reflect.TypeAssert[validator](v.Addr()); ok {
 		s.owners = append(s.owners, o)
+	}
+	if o, ok := reflect.TypeAssert[idler](v.Addr()); ok {
+		s.idlers = append(s.idlers, o)
 	}
 	for i := range v.NumField() {
 		s.addField(group, v.Type().Field(i), v.Field(i))
@@ -139,6 +149,14 @@ func (s *Set) addPlace(arg string, f reflect.StructField, v reflect.Value) {
 		panic(fmt.Sprintf("config: argument %s follows %s, which takes all that remain", inner, s.places[n-1].name))
 	}
 	s.places = append(s.places, p)
+}
+
+// Unheeded marks flags that change nothing whatever else is given. On the command line they are noted, with the reason.
+func (s *Set) Unheeded(why string, flags ...string) *Set {
+	for _, f := range flags {
+		s.byName[f].unheeded = why
+	}
+	return s
 }
 
 // Settings returns the settings in the order in which they were added.

@@ -19,8 +19,9 @@ type Setting struct {
 	fields    []reflect.Value // all of one type; all get the value
 	unit      string          // "", "bytes" or "count"
 	choices   []string
-	line      bool // the next word is the value, whatever it looks like
-	directive bool // says what to read: no value of its own to print
+	line      bool   // the next word is the value, whatever it looks like
+	unheeded  string // why it never changes anything; "" if it does
+	directive bool   // says what to read: no value of its own to print
 }
 
 func newSetting(group, tag string, f reflect.StructField, v reflect.Value) *Setting {
@@ -118,6 +119,9 @@ func (s *Setting) isSwitch() bool {
 	t := s.Type()
 	return !isText(t) && (t.Kind() == reflect.Bool || t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Bool)
 }
+
+// typed reports whether the value was given on the command line.
+func (s *Setting) typed() bool { return s.Origin == "flag" || strings.HasPrefix(s.Origin, "flag ") }
 
 func (s *Setting) isList() bool { return s.Type().Kind() == reflect.Slice && !isText(s.Type()) }
 

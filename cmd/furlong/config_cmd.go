@@ -56,6 +56,8 @@ func (e *env) printConfig(what string) int {
 		return code
 	}
 	switch {
+	case what == "flags" && json.JSON:
+		return e.usage("furlong config flags: --print-json is for furlong config print")
 	case what == "flags":
 		return e.fail(set.PrintFlags(e.stdout))
 	case json.JSON:

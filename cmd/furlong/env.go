@@ -65,8 +65,10 @@ func isTerminal(f *os.File) bool {
 
 // parse reads the command's arguments into set. When ok is false the command is over and returns code: help was
 // shown, or what is wrong was listed.
-func (e *env) parse(set *config.Set) (code int, ok bool) {
-	err := set.Parse(e.args)
+func (e *env) parse(set *config.Set) (code int, ok bool) { return e.parsed(set, set.Parse(e.args)) }
+
+// parsed is parse after [config.Set.Parse].
+func (e *env) parsed(set *config.Set, err error) (code int, ok bool) {
 	if errors.Is(err, config.ErrHelp) {
 		return e.fail(set.PrintHelp(e.stdout)), false
 	}

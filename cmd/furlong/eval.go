@@ -25,7 +25,7 @@ func runEval(ctx context.Context, e *env) int {
 	}
 	set := config.New("eval", "Evaluates a checkpoint on held-out problems: unbiased pass@k with intervals, truncation, what could not be judged.").Layered("tiny-arithmetic")
 	set.Add("Output", &out, &f.talk).Add("Model", &f.model).Add("Evaluation", &f.eval).Add("Sampling", &f.sample)
-	set.Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Checks", &graded{f})
+	set.Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Checks", &graded{f}, &evaluates{f})
 	set.Example("furlong eval", "the model inside the binary, on the recipe's held-out problems")
 	set.Example("furlong eval --hf-checkpoint runs/a/checkpoints/step-000100/trainer/model", "a checkpoint of a run")
 	if code, ok := e.parse(set); !ok {

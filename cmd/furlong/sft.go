@@ -44,18 +44,24 @@ func (f sftFlags) Validate() error {
 	return errors.Join(errs...)
 }
 
-// oneStart checks that training starts from one model.
-type oneStart struct {
+// imitation checks what several groups of flags say of supervised training.
+type imitation struct {
 	f *sftFlags
 	m *modelFlags
+	t *train.Config
+	d *data.Config
 }
 
-// Validate reports two models to start from.
-func (s *oneStart) Validate() error {
+// Validate reports two models to start from, and a loss that needs rewards.
+func (s *imitation) Validate() error {
+	var errs []error
 	if s.m.Checkpoint != "" && s.f.Model != "" {
-		return errors.New("--hf-checkpoint and --model-config are both given: which shall training start from?")
+		errs = append(errs, errors.New("--hf-checkpoint and --model-config are both given: which shall training start from?"))
 	}
-	return nil
+	if s.t.Loss.Type == "policy_loss" {
+		errs = append(errs, errors.New("--loss-type is policy_loss, want sft_loss: examples have no reward"))
+	}
+	return errors.Join(errs...)
 }
 
 func runSFT(ctx context.Context, e *env) int {
@@ -63,7 +69,7 @@ func runSFT(ctx context.Context, e *env) int {
 	m, loop, tc, dc := defaultModel(), sft.Default(), train.Default(), data.Default()
 	tc.Loss.Type, tc.Loss.Agg, tc.FreezeGate = "sft_loss", "token-mean", false
 	set := config.New("sft", "Supervised training: makes a model imitate the responses of a jsonl file or, without one, the careless teacher of the recipe tiny-arithmetic. Makes warm starts.")
-	set.Layered("warm-start").Add("Flags", &f).Add("Model", &m).Add("Training", &loop, &tc).Add("Data", &dc).Add("Checks", &oneStart{&f, &m})
+	set.Layered("warm-start").Add("Flags", &f).Add("Model", &m).Add("Training", &loop, &tc).Add("Data", &dc).Add("Checks", &imitation{&f, &m, &tc, &dc})
 	set.Example("furlong sft --save-hf warm-start", "makes the built-in warm start anew")
 	if code, ok := e.parse(set); !ok {
 		return code

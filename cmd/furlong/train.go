@@ -34,14 +34,14 @@ func runTrain(ctx context.Context, e *env) int {
 	set.Example("furlong train --run-dir runs/a --num-rollout 20", "a shorter run, in a directory of its own")
 	set.Example("furlong train --run-dir runs/a --resume", "goes on where that run stopped, or was killed")
 	set.Example("furlong train --prompt-data gsm8k.jsonl --input-key prompt --label-key label --rm-type math", "another data set")
-	if code, ok := e.parse(set); !ok {
-		return code
+	err := set.Parse(e.args)
+	if had := f.run.settings(set); had != "" {
+		f = newTrainFlags()
+		set = f.set("train", trainPurpose)
+		err = set.Parse(append([]string{"--config", had}, e.args...))
 	}
-	if f.run.Resume {
-		var code int
-		if f, set, code = e.resumed(f, set); f == nil {
-			return code
-		}
+	if code, ok := e.parsed(set, err); !ok {
+		return code
 	}
 	return e.fail(e.train(ctx, f, set))
 }
@@ -49,19 +49,14 @@ func runTrain(ctx context.Context, e *env) int {
 // flagsFile holds the settings of a run as flags, so that a resumed one starts from them.
 const flagsFile = "settings.flags"
 
-// resumed reads the command line again on top of the settings that the run had. A file of settings named on the command line takes their place.
-func (e *env) resumed(f *trainFlags, set *config.Set) (*trainFlags, *config.Set, int) {
-	had := filepath.Join(f.run.Dir, flagsFile)
-	if _, err := os.Stat(had); err != nil || set.Values()["config"].Value != "" {
-		return f, set, exitOK
+// settings returns the file of settings that a resumed run had, on top of which its command line is to be read: by itself it may make no sense. A file of
+// settings named on the command line takes its place.
+func (f runFlags) settings(set *config.Set) string {
+	had := filepath.Join(f.Dir, flagsFile)
+	if _, err := os.Stat(had); !f.Resume || f.Dir == "" || err != nil || set.Values()["config"].Value != "" {
+		return ""
 	}
-	f = newTrainFlags()
-	set = f.set("train", trainPurpose)
-	e.args = append([]string{"--config", had}, e.args...)
-	if code, ok := e.parse(set); !ok {
-		return nil, nil, code
-	}
-	return f, set, exitOK
+	return had
 }
 
 // A job is a run that is under way.

@@ -109,6 +109,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, b).Add("Sampling", &f.sample)
 	set.Add("Training", &f.train).Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
 	set.Add("Checks", &together{f, b}, &graded{f})
+	set.Unheeded("a cycle takes one optimizer step, in which the ratio is 1", "eps-clip", "eps-clip-high", "eps-clip-c")
 	return set.Accept(config.Options)
 }
 

@@ -96,6 +96,26 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Idle returns the flags that change nothing as c stands, and why.
+func (c Config) Idle() map[string]string {
+	idle := map[string]string{}
+	add := func(is bool, why string, flags ...string) {
+		for _, f := range flags {
+			if is && idle[f] == "" {
+				idle[f] = why
+			}
+		}
+	}
+	add(c.Type == "sft_loss", "--loss-type is sft_loss", "advantage-estimator", "disable-grpo-std-normalization", "disable-rewards-normalization",
+		"eps-clip", "eps-clip-high", "eps-clip-c", "use-tis", "tis-clip", "tis-clip-low", "kl-loss-type", "use-unbiased-kl")
+	add(c.NoNormalize, "--disable-rewards-normalization is given", "disable-grpo-std-normalization")
+	add(!c.UseKL, "--use-kl-loss is not given", "kl-loss-type", "use-unbiased-kl")
+	add(!c.UseKL && c.KLCoef == 0, "--use-kl-loss is not given", "kl-loss-coef") // any other weight is a contradiction, which Validate reports
+	add(!c.UseTIS, "--use-tis is off", "tis-clip", "tis-clip-low")
+	add(c.PerToken && c.Agg == TrajMean, "--calculate-per-token-loss is given", "loss-agg")
+	return idle
+}
+
 // agg returns the aggregation asked for, by either flag.
 func (c Config) agg() string {
 	if c.PerToken {

@@ -122,17 +122,17 @@ func (c Config) importance(t Tokens, i int, s *Sums) float64 {
 	}
 	d := clamp(old-roll, -ratioBound, ratioBound)
 	raw := math.Exp(d)
-	used := clamp(raw, c.TISLow, c.TISClip)
+	used := 1.0
+	if c.UseTIS {
+		used = clamp(raw, c.TISLow, c.TISClip)
+		if used != raw {
+			s.TISClipFrac += t.Weight
+		}
+	}
 	s.GapAbs += t.Weight * math.Abs(old-roll)
 	s.GapKL += t.Weight * clamp(math.Expm1(d)-d, -10, 10)
 	s.TIS += t.Weight * raw
 	s.TISAbs += t.Weight * math.Abs(raw-1)
-	if used != raw {
-		s.TISClipFrac += t.Weight
-	}
-	if !c.UseTIS {
-		used = 1
-	}
 	s.TISUsed += t.Weight * used
 	return used
 }

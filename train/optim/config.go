@@ -72,6 +72,20 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Idle returns the flags that change nothing as c stands, and why.
+func (c Config) Idle() map[string]string {
+	why := "--lr-decay-style is " + c.Decay
+	switch c.Decay {
+	case "constant":
+		return map[string]string{"min-lr": why, "lr-decay-iters": why, "lr-wsd-decay-iters": why}
+	case "inverse-square-root":
+		return map[string]string{"lr-decay-iters": why, "lr-wsd-decay-iters": why}
+	case "linear", "cosine":
+		return map[string]string{"lr-wsd-decay-iters": why}
+	}
+	return nil
+}
+
 // NeedsEnd says whether the schedule depends on the step at which it ends: Steps, or else the total that Rate is given.
 func (c Config) NeedsEnd() bool {
 	return c.Steps == 0 && (c.Decay == "linear" || c.Decay == "cosine" || c.Decay == "WSD")
