@@ -24,11 +24,12 @@ func (s *Set) PrintHelp(w io.Writer) error {
 		}
 	}
 	s.helpPlaces(&b)
+	recipe := s.recipeValues()
 	for _, g := range s.groups() {
 		fmt.Fprintf(&b, "\n%s:\n", g)
 		for _, n := range s.settings {
 			if n.Group == g {
-				b.WriteString(entry(n.heading(), n.says()))
+				b.WriteString(entry(n.heading(), n.says(recipe[n])))
 			}
 		}
 	}
@@ -125,10 +126,50 @@ func scalarName(t reflect.Type, unit string) string {
 	return "N"
 }
 
-func (s *Setting) says() string {
-	text := s.Help
+// recipeValues returns what the recipe that is read without --recipe says, by setting, as help shows it.
+func (s *Set) recipeValues() map[*Setting]string {
+	out := map[*Setting]string{}
+	if s.layers == nil || s.layers.defaultRecipe == "" {
+		return out
+	}
+	name := s.layers.defaultRecipe
+	for _, a := range s.recipeLayer(name, &layer{}).assigns {
+		if v := a.shown(); a.setting != nil && v != a.setting.Default {
+			out[a.setting] = "recipe " + name + " " + v
+		}
+	}
+	return out
+}
+
+// shown returns the value that an assignment gives, in the form of a default.
+func (a *assignment) shown() string {
+	switch {
+	case a.setting == nil:
+		return ""
+	case a.off:
+		return "off"
+	case a.setting.isSwitch() && len(a.words) == 0:
+		return "true"
+	}
+	v, err := read(a.setting.Type(), a.words, a.setting.unit)
+	if err != nil {
+		return Quote(a.words...)
+	}
+	return Quote(words(v, a.setting.unit)...)
+}
+
+// says returns the help text with the default, and with what a recipe has in its place.
+func (s *Setting) says(recipe string) string {
+	var values []string
 	if s.Default != "" && s.Default != "''" && s.Default != "false" {
-		text += " (default " + s.Default + ")"
+		values = append(values, "default "+s.Default)
+	}
+	if recipe != "" {
+		values = append(values, recipe)
+	}
+	text := s.Help
+	if len(values) > 0 {
+		text += " (" + strings.Join(values, ", ") + ")"
 	}
 	if len(s.Others) > 0 {
 		text += "; also --" + strings.Join(s.Others, ", --")

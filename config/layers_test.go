@@ -226,3 +226,27 @@ func TestIdleFlags(t *testing.T) {
 		}
 	}
 }
+
+// Help shows what a recipe puts in the place of a default, and nothing where it repeats it.
+func TestHelpShowsTheRecipe(t *testing.T) {
+	c := struct {
+		Cycles int     `flag:"num-rollout" help:"cycles"`
+		Low    float64 `flag:"eps-clip" help:"down"`
+		LR     float64 `flag:"lr" help:"learning rate"`
+		Save   int     `flag:"save-interval" help:"cycles between"`
+		TIS    bool    `flag:"use-tis" help:"cap"`
+		Keep   string  `flag:"keep" help:"what stays"`
+	}{Cycles: 5, Low: 0.2, LR: 1e-6, Save: 20, Keep: "all"}
+	var b strings.Builder
+	if err := New("train", "").Layered("tiny-arithmetic").Add("All", &c).PrintHelp(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"cycles (default 5, recipe tiny-arithmetic 100)", "down (default 0.2)", "learning rate (default 1e-06, recipe tiny-arithmetic 0.00015)",
+		"cycles between (default 20)", "cap (recipe tiny-arithmetic true)", "what stays (default all)",
+	} {
+		if !strings.Contains(b.String(), want+"\n") {
+			t.Errorf("help does not say %q:\n%s", want, b.String())
+		}
+	}
+}
