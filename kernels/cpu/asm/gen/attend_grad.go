@@ -39,35 +39,36 @@ func (g *gen) rowGrads() {
 	g.fn("RowGrads", "(drow, q, do, c *float32, rows *int32, n, heads, width, stride, vecs int)",
 		"RowGrads goes on with the gradients of n different rows of drow: FMA(p, do, FMA(g, q, .)), heads ascending. The",
 		"coefficients [heads, 2] of row j begin at byte j*stride of c. A row is width bytes, of which vecs vectors are done.")
-	left := g.arg("vecs")
+	rows, n, q, do, left := g.arg("rows"), g.arg("n"), g.GP64(), g.GP64(), g.GP64()
+	c := [rowTile]gp{g.arg("c"), g.GP64(), g.GP64(), g.GP64()}
+	again := g.label("tile")
+	g.Label(again)
+	row := g.tileRows(rows, n, &c)
+	g.MOVQ(g.memory("q"), q)
+	g.MOVQ(g.memory("do"), do)
+	g.MOVQ(g.memory("vecs"), left)
 	g.SHLQ(operand.Imm(5), left)
 	g.strips(left, 2, func(vecs int) {
-		rows, n := g.arg("rows"), g.arg("n")
-		c := [rowTile]gp{g.arg("c"), g.GP64(), g.GP64(), g.GP64()}
-		again := g.label("tile")
-		g.Label(again)
-		row := g.tileRows(rows, n, &c)
 		acc := make([][]vec, rowTile)
 		for r := range acc {
 			for v := range vecs {
 				acc[r] = append(acc[r], g.load(at(row[r], lane*v)))
 			}
 		}
-		g.tileHeads(acc, &c)
+		g.tileHeads(acc, &c, q, do)
 		for r := range acc {
 			for v := range vecs {
 				g.store(acc[r][v], at(row[r], lane*v))
 			}
 		}
-		g.MOVQ(c[rowTile-1], c[0])
-		g.ADDQ(g.memory("stride"), c[0])
-		g.ADDQ(operand.Imm(4*rowTile), rows)
-		g.SUBQ(operand.Imm(rowTile), n)
-		g.JG(operand.LabelRef(again))
-		for _, p := range []string{"drow", "q", "do"} {
-			g.ADDQ(operand.U32(lane*vecs), g.memory(p))
-		}
+		g.advance(vecs, row[:]...)
+		g.advance(vecs, q, do)
 	})
+	g.MOVQ(c[rowTile-1], c[0])
+	g.ADDQ(g.memory("stride"), c[0])
+	g.ADDQ(operand.Imm(4*rowTile), rows)
+	g.SUBQ(operand.Imm(rowTile), n)
+	g.JG(operand.LabelRef(again))
 	g.end()
 }
 
@@ -94,31 +95,39 @@ func (g *gen) tileRows(rows, n gp, c *[rowTile]gp) (row [rowTile]gp) {
 	return row
 }
 
-// tileHeads adds all heads to the rows of a tile.
-func (g *gen) tileHeads(acc [][]vec, c *[rowTile]gp) {
-	from := []gp{g.arg("q"), g.arg("do")}
-	k, left := g.GP64(), g.arg("heads")
-	g.XORQ(k, k)
+// tileHeads adds all heads to the rows of a tile. It moves pointers on head by head, and then back.
+func (g *gen) tileHeads(acc [][]vec, c *[rowTile]gp, q, do gp) {
+	left := g.arg("heads")
 	g.SHLQ(operand.Imm(5), left)
 	g.strips(left, 4, func(heads int) {
 		for h := range heads {
-			for i, p := range from {
-				g.tileHead(acc, c, k, 8*h+4*i, p)
+			for i, p := range []gp{q, do} {
+				g.tileHead(acc, c, 8*h+4*i, p)
 				g.ADDQ(g.memory("width"), p)
 			}
 		}
-		g.ADDQ(operand.Imm(uint64(heads)), k)
+		for _, p := range c {
+			g.ADDQ(operand.Imm(uint64(8*heads)), p)
+		}
 	})
+	g.MOVQ(g.memory("heads"), left)
+	g.NEGQ(left)
+	for _, p := range c {
+		g.LEAQ(idx(p, left, 8, 0), p)
+	}
+	g.IMULQ(g.memory("width"), left)
+	g.ADDQ(left, q)
+	g.ADDQ(left, do)
 }
 
-// tileHead adds p times the coefficients at byte 8*k+disp of each row's.
-func (g *gen) tileHead(acc [][]vec, c *[rowTile]gp, k gp, disp int, p gp) {
+// tileHead adds p times the coefficients at byte disp of each row's.
+func (g *gen) tileHead(acc [][]vec, c *[rowTile]gp, disp int, p gp) {
 	in := make([]vec, len(acc[0]))
 	for v := range in {
 		in[v] = g.load(at(p, lane*v))
 	}
 	for r := range acc {
-		w := g.spread(idx(c[r], k, 8, disp))
+		w := g.spread(at(c[r], disp))
 		for v := range in {
 			g.fma(acc[r][v], w, in[v])
 		}
