@@ -37,6 +37,9 @@ type View struct {
 // At returns the pool rows that query t reads.
 func (v View) At(t int) []int32 { return v.Rows[v.Lo[t]:v.Hi[t]] }
 
+// Kernels named Backward, Combine and DispatchAdd add to gradients. One that is marked Fresh counts as zeros, whatever it holds, and
+// loses the mark; the sign of a zero that comes out is open then.
+
 // Linear holds products of activations and weights. Weights are F32, BF16 or quantised, activations F32. A weight gives the bits of its values in F32: BF16
 // is widened exactly, and a quantised element is its code times its block's scale, rounded to F32. Of quantised weights there are E4M3 with E8M0 or F32
 // scales and E2M1 (an even number of columns) with E8M0 scales, in blocks of any number of rows and a multiple of 16 columns.

@@ -7,7 +7,7 @@ func RoPE(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.T
 	y := c.New(x.Shape...)
 	c.K.RoPE(y, x, r.Cos, r.Sin, dim, inverse)
 	if c.tape != nil {
-		c.record("rope", func() { c.K.RoPEBackward(c.Grad(x), c.Grad(y), r.Cos, r.Sin, dim, inverse) }, y)
+		c.record("rope", func() { c.K.RoPEBackward(c.sum(x), c.Grad(y), r.Cos, r.Sin, dim, inverse) }, y)
 	}
 	return y
 }
@@ -20,9 +20,9 @@ func Attend(c *Ctx, q *tensor.Tensor, sink *tensor.Param, heads int, views ...Vi
 		c.record("attend", func() {
 			dpool := make([]*tensor.Tensor, len(views))
 			for i, v := range views {
-				dpool[i] = c.Grad(v.Pool)
+				dpool[i] = c.sum(v.Pool)
 			}
-			c.K.AttendBackward(c.Grad(q), paramGrad(sink), dpool, c.Grad(o), o, lse, q, sink.Value, heads, views...)
+			c.K.AttendBackward(c.sum(q), paramGrad(sink), dpool, c.Grad(o), o, lse, q, sink.Value, heads, views...)
 		}, o)
 	}
 	return o
@@ -43,7 +43,7 @@ func Pool(c *Ctx, bias *tensor.Param, overlap bool, prev, own View) *tensor.Tens
 	c.K.Pool(y, bias.Value, overlap, prev, own)
 	if c.tape != nil {
 		c.record("pool", func() {
-			c.K.PoolBackward(c.Grad(own.Pool), paramGrad(bias), c.Grad(y), bias.Value, overlap, prev, own)
+			c.K.PoolBackward(c.sum(own.Pool), paramGrad(bias), c.Grad(y), bias.Value, overlap, prev, own)
 		}, y)
 	}
 	return y

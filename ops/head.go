@@ -17,7 +17,7 @@ func Gather(c *Ctx, x *tensor.Tensor, rows []int32) *tensor.Tensor {
 	y := c.New(len(rows), x.Dim())
 	c.K.Gather(y, x, rows)
 	if c.tape != nil {
-		c.record("gather", func() { c.K.GatherBackward(c.Grad(x), c.Grad(y), rows) }, y)
+		c.record("gather", func() { c.K.GatherBackward(c.sum(x), c.Grad(y), rows) }, y)
 	}
 	return y
 }

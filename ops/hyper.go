@@ -46,7 +46,7 @@ func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
 	if c.tape != nil {
 		e.o, e.y = o, y
 		c.record("leave", func() {
-			c.K.ExpandBackward(nil, c.Grad(o), nil, nil, c.Grad(y), e.x, o, e.Post, e.Comb)
+			c.K.ExpandBackward(nil, c.sum(o), nil, nil, c.Grad(y), e.x, o, e.Post, e.Comb)
 		}) // the gradient of y goes on to streams and maps when the tape is back at Enter
 	}
 	return y
@@ -54,15 +54,15 @@ func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
 
 // backward adds to the gradients of the streams and of the site's weights, in the order in which each op for itself would.
 func (e *Site) backward(c *Ctx, fn, base, scale *tensor.Param, p kernels.HyperParams) {
-	dx, fresh := c.grad(e.x)
+	dx := c.sum(e.x)
+	first := dx.Fresh
+	dx.Fresh = false
 	din, dpre, dpost, dcomb := c.Grad(e.In), c.Grad(e.Pre), c.gradOrNil(e.Post), c.gradOrNil(e.Comb)
 	dy, dz := c.gradOrNil(e.y), c.Grad(e.z)
 	strips(e.x.Shape[0], func(of strip) {
 		x, z, pre, dx, dz := of.rows(e.x), of.rows(e.z), of.rows(e.Pre), of.rows(dx), of.rows(dz)
 		dpre, dpost, dcomb := of.rows(dpre), of.rows(dpost), of.rows(dcomb)
-		if fresh {
-			c.K.Zero(dx)
-		}
+		dx.Fresh = first
 		if dy != nil {
 			c.K.ExpandBackward(dx, nil, dpost, dcomb, of.rows(dy), x, of.rows(e.o), of.rows(e.Post), of.rows(e.Comb))
 		}

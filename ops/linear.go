@@ -18,7 +18,7 @@ func GroupedLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, groups int) *tenso
 	in := operand(c, x, w)
 	c.K.Linear(y, in, w.Value, groups)
 	if c.tape != nil {
-		c.record("linear", func() { c.K.LinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), in, w.Value, groups) }, y)
+		c.record("linear", func() { c.K.LinearBackward(c.sum(x), paramGrad(w), c.Grad(y), in, w.Value, groups) }, y)
 	}
 	return y
 }
@@ -30,7 +30,7 @@ func ExpertLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, off []int32) *tenso
 	in := operand(c, x, w)
 	c.K.ExpertLinear(y, in, w.Value, off)
 	if c.tape != nil {
-		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.Grad(x), paramGrad(w), c.Grad(y), in, w.Value, off) }, y)
+		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.sum(x), paramGrad(w), c.Grad(y), in, w.Value, off) }, y)
 	}
 	return y
 }
@@ -56,7 +56,7 @@ func Join(c *Ctx, a, b *tensor.Tensor) *tensor.Tensor {
 	y := c.New(a.Rows(), a.Dim()+b.Dim())
 	c.K.Join(y, a, b)
 	if c.tape != nil {
-		c.record("join", func() { c.K.JoinBackward(c.Grad(a), c.Grad(b), c.Grad(y)) }, y)
+		c.record("join", func() { c.K.JoinBackward(c.sum(a), c.sum(b), c.Grad(y)) }, y)
 	}
 	return y
 }

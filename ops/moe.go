@@ -32,7 +32,7 @@ func RouteWeights(c *Ctx, logits *tensor.Tensor, choice []int32, k int, factor f
 	w := c.New(logits.Rows(), k)
 	c.K.RouteWeights(w, logits, choice, factor)
 	if c.tape != nil {
-		c.record("route_weights", func() { c.K.RouteWeightsBackward(c.Grad(logits), c.Grad(w), logits, choice, factor) }, w)
+		c.record("route_weights", func() { c.K.RouteWeightsBackward(c.sum(logits), c.Grad(w), logits, choice, factor) }, w)
 	}
 	return w
 }
@@ -42,7 +42,7 @@ func Dispatch(c *Ctx, x *tensor.Tensor, p Plan) *tensor.Tensor {
 	y := c.New(len(p.Rows), x.Dim())
 	c.K.Dispatch(y, x, p.Rows, p.K)
 	if c.tape != nil {
-		c.record("dispatch", func() { c.K.Combine(c.Grad(x), c.Grad(y), p.Rows, p.K) }, y)
+		c.record("dispatch", func() { c.K.Combine(c.sum(x), c.Grad(y), p.Rows, p.K) }, y)
 	}
 	return y
 }
@@ -66,8 +66,9 @@ func Combine(c *Ctx, base, x *tensor.Tensor, p Plan) *tensor.Tensor {
 	if c.tape != nil {
 		c.record("combine", func() {
 			c.addGrad(base, c.Grad(y))
-			if dx, fresh := c.grad(x); fresh {
+			if dx := c.sum(x); dx.Fresh {
 				c.K.Dispatch(dx, c.Grad(y), p.Rows, p.K) // a plan names every row once
+				dx.Fresh = false
 			} else {
 				c.K.DispatchAdd(dx, c.Grad(y), p.Rows, p.K)
 			}
@@ -81,7 +82,7 @@ func SwiGLU(c *Ctx, gu, w *tensor.Tensor, limit float64) *tensor.Tensor {
 	y := c.New(gu.Rows(), gu.Dim()/2)
 	c.K.SwiGLU(y, gu, w, limit)
 	if c.tape != nil {
-		c.record("swiglu", func() { c.K.SwiGLUBackward(c.Grad(gu), c.gradOrNil(w), c.Grad(y), gu, w, limit) }, y)
+		c.record("swiglu", func() { c.K.SwiGLUBackward(c.sum(gu), c.gradOrNil(w), c.Grad(y), gu, w, limit) }, y)
 	}
 	return y
 }

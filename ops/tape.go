@@ -37,18 +37,18 @@ func (c *Ctx) record(name string, run func(), results ...*tensor.Tensor) {
 // Grad returns the gradient of an activation, zero when nothing has added to it yet. c must have a tape. Once
 // the tape has run back over the op that made t, its gradient is spent.
 func (c *Ctx) Grad(t *tensor.Tensor) *tensor.Tensor {
-	g, fresh := c.grad(t)
-	if fresh {
+	g := c.sum(t)
+	if g.Fresh {
 		c.K.Zero(g)
+		g.Fresh = false
 	}
 	return g
 }
 
-// grad returns the gradient of an activation. A fresh one holds anything: who asked for it sets it to zero.
-func (c *Ctx) grad(t *tensor.Tensor) (g *tensor.Tensor, fresh bool) {
+// sum is Grad for a kernel that adds: where nothing has been added yet it is marked Fresh.
+func (c *Ctx) sum(t *tensor.Tensor) *tensor.Tensor {
 	if of, ok := c.tape.views[t]; ok {
-		g, fresh = c.grad(of)
-		return g.View(t.Shape...), fresh
+		return c.Grad(of).View(t.Shape...)
 	}
 	g, ok := c.tape.grads[t]
 	if ok && g == nil {
@@ -56,16 +56,18 @@ func (c *Ctx) grad(t *tensor.Tensor) (g *tensor.Tensor, fresh bool) {
 	}
 	if !ok {
 		g = c.newGrad(t)
+		g.Fresh = true
 		c.tape.grads[t] = g
 	}
-	return g, !ok
+	return g
 }
 
 // addGrad adds d to the gradient of t. To nothing it is copied, which keeps the sign of its zeros; sums begin at +0 everywhere,
 // so no sum can tell.
 func (c *Ctx) addGrad(t, d *tensor.Tensor) {
-	if g, fresh := c.grad(t); fresh {
+	if g := c.sum(t); g.Fresh {
 		c.K.Copy(g, d)
+		g.Fresh = false
 	} else {
 		c.K.Add(g, g, d)
 	}

@@ -19,6 +19,10 @@ type Tensor struct {
 	Block [2]int
 	Fused int // matrices of a stack that lie one below the other in each entry and have blocks of their own: 2 for gate and up
 
+	// Fresh marks a gradient that nothing has been added to: its elements hold anything and count as zeros. What adds to it takes the mark
+	// away. Views and slices don't share the mark.
+	Fresh bool
+
 	// Layout is what a backend derived from the values, such as packed panels. Only
 	// kernels.Backend.Prepare writes it, and it must be called again whenever the values change.
 	Layout Layout

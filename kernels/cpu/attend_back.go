@@ -49,11 +49,12 @@ func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tenso
 	wantLen(kernel, "dpool", len(dpool), len(views))
 	for i, d := range dpool {
 		wantMaybe(kernel, fmt.Sprintf("dpool[%d]", i), d, views[i].Pool.Shape[0], a.dim)
+		b.sums(d)
 	}
 	g := b.grads.Get().(*attentionGrad)
 	defer g.giveBack(b)
 	g.attention, g.do, g.o, g.lse = a, do.F32(), o.F32(), lse.F32()
-	g.dq, g.dsink, g.dpool = values(dq), values(dsink), dpool
+	g.dq, g.dsink, g.dpool = b.sums(dq), b.sums(dsink), dpool
 	g.gather()
 	for g.lo = 0; g.lo < rows; g.lo = g.hi {
 		g.block(b, rows)

@@ -69,6 +69,23 @@ func values(t *tensor.Tensor) []float32 {
 	return t.F32()
 }
 
+// sums returns the elements of a gradient, zeros if it was fresh.
+func (b *Backend) sums(t *tensor.Tensor) []float32 {
+	if fresh(t) {
+		b.Zero(t)
+	}
+	return values(t)
+}
+
+// fresh reports whether t is a fresh gradient, and takes the mark away: the caller zeroes it, best while it is in the cache.
+func fresh(t *tensor.Tensor) bool {
+	if t == nil || !t.Fresh {
+		return false
+	}
+	t.Fresh = false
+	return true
+}
+
 // single reports whether all tensors are F32 (or nil): what the assembly reads.
 func single(ts ...*tensor.Tensor) bool {
 	for _, t := range ts {

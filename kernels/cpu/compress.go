@@ -102,7 +102,7 @@ func (b *Backend) PoolBackward(draw, dbias, dy, bias *tensor.Tensor, overlap boo
 	p, out := newPooling(kernel, dy, bias, overlap, prev, own), dy.F32()
 	want(kernel, "draw", draw, own.Pool.Shape[0], 2*p.halves*p.dim)
 	want(kernel, "dbias", dbias, p.slots, p.halves*p.dim)
-	gr, gb := draw.F32(), dbias.F32()
+	gr, gb := b.sums(draw), b.sums(dbias)
 	b.each(p.dim/8, 8*p.windows*p.halves*p.slots*slotCost*2, func(lo, hi int, s *scratch) {
 		slots, tmp := p.memory(s)
 		for c := range p.windows {

@@ -46,7 +46,7 @@ func (b *Backend) EmbedBackward(dtable, dy *tensor.Tensor, ids []int32) {
 	}
 	dim := wide(dtable)
 	streams := embedStreams("embed backward", dy, len(ids), dim)
-	out, in := dtable.F32(), dy.F32()
+	out, in := b.sums(dtable), dy.F32()
 	b.columnsOf(len(ids)*streams, dim, func(lo, hi int, s *scratch) {
 		acc := s.f32(hi - lo)
 		for t, id := range ids {
@@ -85,7 +85,7 @@ func (b *Backend) GatherBackward(dx, dy *tensor.Tensor, rows []int32) {
 	}
 	dim := wide(dx)
 	want("gather backward", "dy", dy, len(rows), dim)
-	out, in := dx.F32(), dy.F32()
+	out, in := b.sums(dx), dy.F32()
 	b.columnsOf(len(rows), dim, func(lo, hi int, _ *scratch) {
 		for r, row := range rows {
 			to := out[int(row)*dim:][lo:hi]

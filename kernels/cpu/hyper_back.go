@@ -30,6 +30,10 @@ func (b *Backend) HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z,
 		wantLen(kernel, "dscale", dscale.Len(), scale.Len())
 	}
 
+	b.sums(dz)
+	b.sums(dx)
+	b.sums(dbase)
+	b.sums(dscale)
 	mem := b.borrow()
 	defer b.give(mem)
 	groups := (rows + tokens - 1) / tokens

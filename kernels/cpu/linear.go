@@ -30,6 +30,8 @@ func (b *Backend) LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int) {
 	t, n, k := linearShape(kernel, dy, x, w, groups)
 	wantMaybe(kernel, "dx", dx, t, groups*k)
 	wantMaybe(kernel, "dw", dw, groups*n, k)
+	first := fresh(dx)
+	b.sums(dw)
 	if t == 0 {
 		return
 	}
@@ -37,7 +39,7 @@ func (b *Backend) LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int) {
 	for g := range groups {
 		m := matrices{dy: dy.F32()[g*n:], ys: groups * n, x: x.F32()[g*k:], xs: groups * k, t: t, n: n, k: k}
 		if dx != nil {
-			j.products = append(j.products, m.inputs(dx.F32()[g*k:], rowsOf(w, g*n*k, k)))
+			j.products = append(j.products, m.inputs(dx.F32()[g*k:], rowsOf(w, g*n*k, k), first))
 		}
 		if dw != nil {
 			j.products = append(j.products, m.weights(dw.F32()[g*n*k:]))
@@ -82,7 +84,8 @@ func (b *Backend) ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []in
 	e, n, k := expertShape(kernel, dy, x, w, off)
 	wantMaybe(kernel, "dx", dx, x.Shape[0], k)
 	wantMaybe(kernel, "dw", dw, e, n*k)
-	j := b.job()
+	j, first := b.job(), fresh(dx)
+	b.sums(dw)
 	for e := range e {
 		lo, rows := int(off[e]), int(off[e+1]-off[e])
 		if rows == 0 {
@@ -90,7 +93,7 @@ func (b *Backend) ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []in
 		}
 		m := matrices{dy: dy.F32()[lo*n:], ys: n, x: x.F32()[lo*k:], xs: k, t: rows, n: n, k: k}
 		if dx != nil {
-			j.products = append(j.products, m.inputs(dx.F32()[lo*k:], rowsOf(w, e*n*k, k)))
+			j.products = append(j.products, m.inputs(dx.F32()[lo*k:], rowsOf(w, e*n*k, k), first))
 		}
 		if dw != nil {
 			j.products = append(j.products, m.weights(dw.F32()[e*n*k:]))
@@ -126,9 +129,9 @@ type matrices struct {
 	t, n, k int
 }
 
-// inputs is dx += dy·w.
-func (m *matrices) inputs(dx []float32, w operand) product {
-	return product{c: dx, cs: m.xs, a: m.dy, as: m.ys, ak: 1, b: w, m: m.t, n: m.k, k: m.n, add: true}
+// inputs is dx += dy·w, or dx = dy·w of a first gradient.
+func (m *matrices) inputs(dx []float32, w operand, first bool) product {
+	return product{c: dx, cs: m.xs, a: m.dy, as: m.ys, ak: 1, b: w, m: m.t, n: m.k, k: m.n, add: !first}
 }
 
 // weights is dw += dyᵀ·x, each chain going on from dw.

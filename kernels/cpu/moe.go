@@ -113,7 +113,7 @@ func (b *Backend) RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choic
 	rows, k := routeDims(kernel, logits, dw, choice)
 	experts := wide(logits)
 	want(kernel, "dlogits", dlogits, rows, experts)
-	gl, gw, in := dlogits.F32(), dw.F32(), logits.F32()
+	gl, gw, in := b.sums(dlogits), dw.F32(), logits.F32()
 	b.each(rows, 2*k*scoreCost, func(lo, hi int, s *scratch) {
 		x := chosen(in, choice, lo, hi, k, experts, s)
 		score, sig := s.f32(len(x)), s.f32(len(x))
@@ -184,7 +184,7 @@ func (b *Backend) Combine(y, x *tensor.Tensor, rows []int32, k int) {
 	}
 	slotDims("combine", x, y, rows, k)
 	checkSlots("combine", rows, x.Shape[0])
-	out, in := y.F32(), x.F32()
+	out, in := b.sums(y), x.F32()
 	b.eachShort(y.Shape[0], (k+2)*dim*elementCost, func(lo, hi int, _ *scratch) {
 		asm.Combine(part(out, lo*dim, (hi-lo)*dim), &in[0], part(rows, lo*k, (hi-lo)*k), k, hi-lo, dim)
 	})
@@ -214,7 +214,7 @@ func (b *Backend) DispatchAdd(y, x *tensor.Tensor, rows []int32, k int) {
 		return
 	}
 	slotDims("dispatch add", y, x, rows, k)
-	out, in := y.F32(), x.F32()
+	out, in := b.sums(y), x.F32()
 	b.columnsOf(len(rows), dim, func(lo, hi int, _ *scratch) {
 		for i, r := range rows {
 			to := out[int(r)*dim:][lo:hi]

@@ -87,10 +87,13 @@ func (b *Backend) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse
 		b.Backend.RoPEBackward(dx, dy, cos, sin, dim, inverse)
 		return
 	}
-	out, in, width, still := dx.F32(), dy.F32(), r.heads*r.dim, dim-2*r.pairs
+	out, in, width, still, first := dx.F32(), dy.F32(), r.heads*r.dim, dim-2*r.pairs, fresh(dx)
 	b.each(r.rows, width*elementCost, func(lo, hi int, _ *scratch) {
 		for ; lo < hi; lo += rowsInCache {
 			end := min(lo+rowsInCache, hi)
+			if first {
+				clear(out[lo*width : end*width])
+			}
 			for i := lo * width; i < end*width && still > 0; i += dim {
 				add(out[i:i+still], out[i:i+still], in[i:i+still])
 			}

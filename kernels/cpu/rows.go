@@ -63,9 +63,15 @@ func (b *Backend) JoinBackward(dp, dq, dy *tensor.Tensor) {
 		return
 	}
 	rows, m, n := joinDims("join backward", dy, dp, dq)
-	in, p, q := dy.F32(), dp.F32(), dq.F32()
+	in, p, q, firstP, firstQ := dy.F32(), dp.F32(), dq.F32(), fresh(dp), fresh(dq)
 	b.each(rows, (m+n)*elementCost, func(lo, hi int, _ *scratch) {
 		for t := lo; t < hi; t++ {
+			if firstP {
+				clear(p[t*m:][:m])
+			}
+			if firstQ {
+				clear(q[t*n:][:n])
+			}
 			add(p[t*m:][:m], p[t*m:][:m], in[t*(m+n):][:m])
 			add(q[t*n:][:n], q[t*n:][:n], in[t*(m+n)+m:][:n])
 		}

@@ -42,7 +42,7 @@ func (b *Backend) CollapseBackward(dx, dpre, dy, x, pre *tensor.Tensor) {
 	want(kernel, "dy", dy, rows, dim)
 	want(kernel, "dx", dx, rows, 4*dim)
 	want(kernel, "dpre", dpre, rows, numStreams)
-	gx, gp, out, in, w := dx.F32(), dpre.F32(), dy.F32(), x.F32(), pre.F32()
+	gx, gp, out, in, w := b.sums(dx), b.sums(dpre), dy.F32(), x.F32(), pre.F32()
 	b.eachShort(rows, 8*dim*elementCost, func(lo, hi int, _ *scratch) {
 		n := hi - lo
 		asm.CollapseGrad(part(gx, 4*lo*dim, 4*n*dim), part(gp, 4*lo, 4*n), part(out, lo*dim, n*dim), part(in, 4*lo*dim, 4*n*dim), part(w, 4*lo, 4*n), n, dim)
@@ -85,12 +85,19 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 	wantMaybe(kernel, "do", do, rows, dim)
 	wantMaybe(kernel, "dpost", dpost, rows, numStreams)
 	wantMaybe(kernel, "dcomb", dcomb, rows, numStreams*numStreams)
-	gx, gs, gp, gc := values(dx), values(do), values(dpost), values(dcomb)
+	gx, gs, gp, gc := values(dx), values(do), b.sums(dpost), b.sums(dcomb)
+	firstX, firstS := fresh(dx), fresh(do)
 	out, in, sub, p, c := dy.F32(), x.F32(), o.F32(), post.F32(), comb.F32()
 	b.each(rows, 16*dim*elementCost, func(lo, hi int, _ *scratch) {
 		for ; lo < hi; lo += rowsInCache {
 			n := min(rowsInCache, hi-lo)
 			from := part(out, 4*lo*dim, 4*n*dim)
+			if firstX {
+				clear(gx[4*lo*dim:][:4*n*dim])
+			}
+			if firstS {
+				clear(gs[lo*dim:][:n*dim])
+			}
 			if dx != nil {
 				asm.ExpandGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)
 			}

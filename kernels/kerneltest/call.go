@@ -116,6 +116,7 @@ func (c call) check(t reporter, k kernels.Backend) {
 	want, got := c.all(t, ref.New[float32]()), c.all(t, k)
 	c.same(t, "against ref", got, want, 0, c.rows)
 	c.checkUnwanted(t, k, got)
+	c.checkFresh(t, k)
 	if c.uncut {
 		return
 	}
@@ -148,6 +149,32 @@ func (c call) checkUnwanted(t reporter, k kernels.Backend, want result) {
 		r.grad[i] = alone
 		c.apply(t, k, r, 0, c.rows)
 		c.same(t, "with the gradient of "+g.name+" alone", r, want, 0, c.rows)
+	}
+}
+
+// checkFresh adds to gradients of zeros, and to fresh ones that hold poison.
+func (c call) checkFresh(t reporter, k kernels.Backend) {
+	t.Helper()
+	zeros, marked := c.fresh(), c.fresh()
+	for i, g := range zeros.grad {
+		g.Zero()
+		m := marked.grad[i]
+		m.Fresh = true
+		for i := range m.F32() {
+			m.F32()[i] = math.Float32frombits(poison)
+		}
+	}
+	a := c.arguments()
+	a.grad = zeros.grad
+	c.run(k, a)
+	a = c.arguments()
+	a.grad = marked.grad
+	c.run(k, a)
+	c.same(t, "added to fresh gradients", result{a.out, a.grad}, result{a.out, zeros.grad}, 0, c.rows)
+	for i, m := range marked.grad {
+		if m.Fresh {
+			t.Errorf("%s: gradient of %s is still fresh", c.name, c.grad[i].name)
+		}
 	}
 }
 

@@ -83,9 +83,10 @@ func (*Backend[F]) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tens
 	checkLen(kernel, "dpool", len(dpool), len(views))
 	for i, d := range dpool {
 		checkWanted(kernel, fmt.Sprintf("dpool[%d]", i), d, views[i].Pool.Shape[0], dim)
+		sums[F](d)
 	}
 
-	gq, gs, gy, out := data[F](dq), data[F](dsink), data[F](do), data[F](o)
+	gq, gs, gy, out := sums[F](dq), sums[F](dsink), data[F](do), data[F](o)
 	logs, queries, sinks := data[F](lse), data[F](q), widen[F](sink)
 	acc := make([]F, dim)
 	for t := range q.Shape[0] {

@@ -91,6 +91,16 @@ func data[F Float](t *tensor.Tensor) []F {
 	return any(t.F32()).([]F)
 }
 
+// sums returns the elements of a gradient, zeros if it was fresh.
+func sums[F Float](t *tensor.Tensor) []F {
+	x := data[F](t)
+	if t != nil && t.Fresh {
+		clear(x)
+		t.Fresh = false
+	}
+	return x
+}
+
 // widen returns t's values in F. It copies those of a narrower format; a wider one panics.
 func widen[F Float](t *tensor.Tensor) []F {
 	switch {

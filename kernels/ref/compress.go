@@ -113,7 +113,7 @@ func (*Backend[F]) PoolBackward(draw, dbias, dy, bias *tensor.Tensor, overlap bo
 	p := newPooling(kernel, dy, bias, overlap, prev, own)
 	checkWanted(kernel, "draw", draw, own.Pool.Shape[0], width(own.Pool))
 	checkWanted(kernel, "dbias", dbias, p.slots, p.halves()*p.dim)
-	gr, gb, gy, pool, biases := data[F](draw), data[F](dbias), data[F](dy), data[F](own.Pool), widen[F](bias)
+	gr, gb, gy, pool, biases := sums[F](draw), sums[F](dbias), data[F](dy), data[F](own.Pool), widen[F](bias)
 	a := make([]F, 2*p.slots)
 	for c := range p.windows {
 		slots := p.at(c)

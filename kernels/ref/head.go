@@ -25,7 +25,7 @@ func (*Backend[F]) EmbedBackward(dtable, dy *tensor.Tensor, ids []int32) {
 	}
 	dim := width(dtable)
 	streams := embedStreams("embed backward", dy, len(ids), dim)
-	out, in, acc := data[F](dtable), data[F](dy), make([]F, dim)
+	out, in, acc := sums[F](dtable), data[F](dy), make([]F, dim)
 	for t, id := range ids {
 		clear(acc)
 		for s := range streams {
@@ -59,7 +59,7 @@ func (*Backend[F]) GatherBackward(dx, dy *tensor.Tensor, rows []int32) {
 	}
 	dim := width(dx)
 	check("gather backward", "dy", dy, len(rows), dim)
-	out, in := data[F](dx), data[F](dy)
+	out, in := sums[F](dx), data[F](dy)
 	for r, to := range rows {
 		add(out[int(to)*dim:][:dim], in[r*dim:][:dim])
 	}

@@ -114,7 +114,7 @@ func (*Backend[F]) HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z
 		panic(kernel + ": dpost and dcomb at a site without them")
 	}
 
-	gz, gx, gb, gs, zs, xs := data[F](dz), data[F](dx), data[F](dbase), data[F](dscale), data[F](z), data[F](x)
+	gz, gx, gb, gs, zs, xs := sums[F](dz), sums[F](dx), sums[F](dbase), sums[F](dscale), data[F](z), data[F](x)
 	a, u, g, mix := make([]F, s.width()), make([]F, s.width()), make([]F, s.width()), newSinkhorn[F](streams, s.iters)
 	for t := range rows {
 		row, zRow := xs[t*width(x):][:width(x)], zs[t*s.width():][:s.width()]

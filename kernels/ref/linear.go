@@ -46,7 +46,7 @@ func (*Backend[F]) LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int) {
 	checkWanted("linear backward", "dx", dx, rows, groups*k)
 	checkWanted("linear backward", "dw", dw, groups*n, k)
 	prepared[F]("linear backward", w)
-	gx, gw, gy, in, weight := data[F](dx), data[F](dw), data[F](dy), data[F](x), widen[F](w)
+	gx, gw, gy, in, weight := sums[F](dx), sums[F](dw), data[F](dy), data[F](x), widen[F](w)
 	acc := make([]F, k)
 	for t := range rows {
 		for g := range groups {
@@ -108,7 +108,7 @@ func (*Backend[F]) ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []i
 	checkWanted("expert linear backward", "dx", dx, rows, k)
 	checkWanted("expert linear backward", "dw", dw, experts, n, k)
 	prepared[F]("expert linear backward", w)
-	gx, gw, gy, in, weight := data[F](dx), data[F](dw), data[F](dy), data[F](x), widen[F](w)
+	gx, gw, gy, in, weight := sums[F](dx), sums[F](dw), data[F](dy), data[F](x), widen[F](w)
 	acc := make([]F, k)
 	for e := range experts {
 		block := e * n * k

@@ -69,7 +69,7 @@ func (*Backend[F]) RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choi
 	const kernel = "route weights backward"
 	rows, experts, k := routeDims(kernel, logits, dw, choice)
 	check(kernel, "dlogits", dlogits, rows, experts)
-	gl, gw, in := data[F](dlogits), data[F](dw), data[F](logits)
+	gl, gw, in := sums[F](dlogits), data[F](dw), data[F](logits)
 	var r router[F]
 	for t := range rows {
 		r.read(in[t*experts:][:experts], choice[t*k:][:k])
@@ -119,7 +119,7 @@ func (*Backend[F]) Dispatch(y, x *tensor.Tensor, rows []int32, k int) {
 // Combine adds to y[t] the chain of additions from zero of x[rows[t*k+j]] over ascending j.
 func (*Backend[F]) Combine(y, x *tensor.Tensor, rows []int32, k int) {
 	dim := slotDims("combine", x, y, rows, k)
-	out, in, acc := data[F](y), data[F](x), make([]F, dim)
+	out, in, acc := sums[F](y), data[F](x), make([]F, dim)
 	for t := range y.Shape[0] {
 		clear(acc)
 		for _, r := range rows[t*k:][:k] {
@@ -132,7 +132,7 @@ func (*Backend[F]) Combine(y, x *tensor.Tensor, rows []int32, k int) {
 // DispatchAdd adds x[t] to y[rows[t*k+j]].
 func (*Backend[F]) DispatchAdd(y, x *tensor.Tensor, rows []int32, k int) {
 	dim := slotDims("dispatch add", y, x, rows, k)
-	out, in := data[F](y), data[F](x)
+	out, in := sums[F](y), data[F](x)
 	for i, r := range rows {
 		add(out[int(r)*dim:][:dim], in[i/k*dim:][:dim])
 	}

@@ -40,7 +40,7 @@ func (*Backend[F]) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps
 	check("rms norm backward", "dy", dy, x.Shape[0], width(x))
 	checkWanted("rms norm backward", "dx", dx, x.Shape[0], width(x))
 	checkWanted("rms norm backward", "dw", dw, dim)
-	gx, gw, gy, in, weight := data[F](dx), data[F](dw), data[F](dy), data[F](x), normWeight[F](w)
+	gx, gw, gy, in, weight := sums[F](dx), sums[F](dw), data[F](dy), data[F](x), normWeight[F](w)
 	a := make([]F, dim)
 	for r := range runs {
 		row, out := in[r*dim:][:dim], gy[r*dim:][:dim]

@@ -39,7 +39,7 @@ func (*Backend[F]) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, invers
 	turns("rope backward", dy, cos, sin, dim, !inverse, func(i int, c, s F) {
 		turned[i], turned[i+1] = turnPair(turned[i], turned[i+1], c, s)
 	})
-	add(data[F](dx), turned)
+	add(sums[F](dx), turned)
 }
 
 // turnPair returns (a, b) turned by the angle whose cosine and sine are c and s.

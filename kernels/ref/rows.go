@@ -34,7 +34,7 @@ func (*Backend[F]) Join(y, a, b *tensor.Tensor) {
 // JoinBackward adds the two parts of dy to da and db.
 func (*Backend[F]) JoinBackward(da, db, dy *tensor.Tensor) {
 	rows, m, n := joinDims("join backward", dy, da, db)
-	in, p, q := data[F](dy), data[F](da), data[F](db)
+	in, p, q := data[F](dy), sums[F](da), sums[F](db)
 	for t := range rows {
 		if da != nil {
 			add(p[t*m:][:m], in[t*(m+n):][:m])

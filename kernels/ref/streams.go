@@ -28,7 +28,7 @@ func (*Backend[F]) CollapseBackward(dx, dpre, dy, x, pre *tensor.Tensor) {
 	check(kernel, "dy", dy, rows, dim)
 	checkWanted(kernel, "dx", dx, rows, streams*dim)
 	checkWanted(kernel, "dpre", dpre, rows, streams)
-	gx, gp, gy, in, weight := data[F](dx), data[F](dpre), data[F](dy), data[F](x), data[F](pre)
+	gx, gp, gy, in, weight := sums[F](dx), sums[F](dpre), data[F](dy), data[F](x), data[F](pre)
 	for t := range rows {
 		out := gy[t*dim:][:dim]
 		for j := range streams {
@@ -74,7 +74,7 @@ func (*Backend[F]) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *te
 	checkWanted(kernel, "do", do, rows, dim)
 	checkWanted(kernel, "dpost", dpost, rows, streams)
 	checkWanted(kernel, "dcomb", dcomb, rows, streams, streams)
-	gx, gs, gp, gc := data[F](dx), data[F](do), data[F](dpost), data[F](dcomb)
+	gx, gs, gp, gc := sums[F](dx), sums[F](do), sums[F](dpost), sums[F](dcomb)
 	gy, in, sub, p, c := data[F](dy), data[F](x), data[F](o), data[F](post), data[F](comb)
 	acc := make([]F, dim)
 	for t := range rows {

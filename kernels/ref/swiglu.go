@@ -51,7 +51,7 @@ func (*Backend[F]) SwiGLUBackward(dgu, dw, dy, gu, w *tensor.Tensor, limit float
 	check(kernel, "dy", dy, rows, dim)
 	checkWanted(kernel, "dgu", dgu, rows, 2*dim)
 	checkWanted(kernel, "dw", dw, rows)
-	gg, gw, gy, in, scale := data[F](dgu), data[F](dw), data[F](dy), data[F](gu), data[F](w)
+	gg, gw, gy, in, scale := sums[F](dgu), sums[F](dw), data[F](dy), data[F](gu), data[F](w)
 	hidden := make([]F, dim)
 	for r := range rows {
 		gate, up, out := in[2*r*dim:][:dim], in[(2*r+1)*dim:][:dim], gy[r*dim:][:dim]
