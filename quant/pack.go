@@ -47,13 +47,7 @@ func down(amax float32, largest int) uint8 {
 //
 // Each block depends on its own numbers alone. Nothing is allocated; processors share the work.
 func Pack(q, w *tensor.Tensor) {
-	rule := UpE4M3
-	if q.Type == dtype.E2M1 {
-		rule = UpE2M1
-	}
-	c := callFor(q, w)
-	c.rule, c.enc = rule, encoding()
-	run(c, packBand)
+	pack(callFor(q, w))
 }
 
 // PackBy is [Pack] with another rule for the scales, which must be E8M0.
@@ -62,43 +56,69 @@ func PackBy(rule Rule, q, w *tensor.Tensor) {
 	if q.Scale.Type != dtype.E8M0 {
 		panic(fmt.Sprintf("quant: scales are %v, want E8M0 for a rule", q.Scale))
 	}
-	c.rule, c.enc = rule, encoding()
-	run(c, packBand)
+	c.rule = rule
+	pack(c)
+}
+
+func pack(c call) {
+	c.enc = encoding()
+	if c.vectors() {
+		run(c, packStrips)
+	} else {
+		run(c, packBand)
+	}
 }
 
 func packBand(c *call, band int) int {
 	for j := range c.wide {
 		t := c.tile(band, j)
-		amax := math.Float32frombits(c.amax(t))
-		at := band*c.wide + j
-		s, finite := c.setScale(at, amax)
-		switch {
-		case !finite:
-			t.spoil(c.q)
-		case c.q.Scale.Type == dtype.F32, c.q.Scale.Mem[at] < lowestShift:
-			c.packByDivision(t, s)
-		default:
-			c.packByShift(t, uint32(c.q.Scale.Mem[at])<<7-127<<7)
-		}
+		c.packTile(t, band*c.wide+j, c.amax(t))
 	}
 	return 0
 }
 
+// packTile sets the scale of a block with the bits of its largest magnitude, and the codes of a part of it.
+func (c *call) packTile(t tile, at int, amax uint32) {
+	s, finite := c.setScale(at, amax)
+	switch {
+	case !finite:
+		t.spoil(c.q)
+	case c.q.Scale.Type == dtype.F32, c.q.Scale.Mem[at] < lowestShift:
+		c.packByDivision(t, s)
+	default:
+		c.packByShift(t, uint32(c.q.Scale.Mem[at])<<7-127<<7)
+	}
+}
+
 // setScale stores the scale of a block and returns it; finite is false if it is NaN.
-func (c *call) setScale(at int, amax float32) (s float32, finite bool) {
+func (c *call) setScale(at int, amax uint32) (s float32, finite bool) {
 	if c.q.Scale.Type == dtype.E8M0 {
-		c.q.Scale.Mem[at] = c.rule(amax)
-		return dtype.FromE8M0(c.q.Scale.Mem[at]), c.q.Scale.Mem[at] != dtype.NaNE8M0
+		b := up(amax, c.q.Type)
+		if c.rule != nil {
+			b = c.rule(math.Float32frombits(amax))
+		}
+		c.q.Scale.Mem[at] = b
+		return dtype.FromE8M0(b), b != dtype.NaNE8M0
 	}
-	s = max(amax, dtype.FloorE4M3) / dtype.MaxE4M3
+	s = max(math.Float32frombits(amax), dtype.FloorE4M3) / dtype.MaxE4M3
 	if c.q.Type == dtype.E2M1 {
-		s = max(amax, dtype.FloorE2M1) / dtype.MaxE2M1
+		s = max(math.Float32frombits(amax), dtype.FloorE2M1) / dtype.MaxE2M1
 	}
-	if finite = !(math.Float32bits(amax) >= infBits); !finite {
+	if finite = amax < infBits; !finite {
 		s = float32(math.NaN())
 	}
 	c.q.Scale.F32()[at] = s
 	return s, finite
+}
+
+// up is [UpE4M3] or [UpE2M1] of the bits of a magnitude, which are ordered as the numbers are.
+func up(amax uint32, code dtype.Type) uint8 {
+	const floor8, floor4, mantissa = 0x38d1b717, 0x01c00000, 1<<23 - 1 // of 1e-4 and of 6*2^-126
+	v := math.Float32frombits(max(amax, floor8)) * float32(1.0/dtype.MaxE4M3)
+	if code == dtype.E2M1 {
+		v = math.Float32frombits(max(amax, floor4)) * float32(1.0/dtype.MaxE2M1)
+	}
+	return uint8(min((math.Float32bits(v)+mantissa)>>23, dtype.NaNE8M0))
 }
 
 // infBits are those of infinity: a magnitude from here on is no number.

@@ -14,7 +14,7 @@ type call struct {
 	q, w *tensor.Tensor
 	x    []float32 // the numbers of w if it is F32
 	b    []uint16  // if it is BF16
-	rule Rule
+	rule Rule      // nil for rounding up
 	enc  *encoders
 }
 

@@ -10,22 +10,31 @@ import (
 //
 // Nothing is allocated once a scale has been met; processors share the work.
 func Unpack(w, q *tensor.Tensor) {
-	run(callFor(q, w), unpackBand)
+	c := callFor(q, w)
+	if c.vectors() {
+		run(c, unpackStrips)
+	} else {
+		run(c, unpackBand)
+	}
 }
 
 func unpackBand(c *call, band int) int {
 	for j := range c.wide {
-		t, at := c.tile(band, j), band*c.wide+j
-		switch {
-		case c.q.Scale.Type == dtype.F32:
-			c.multiply(t, c.q.Scale.F32()[at])
-		case c.w.Type == dtype.F32:
-			c.lookupF32(t, c.q.Scale.Mem[at])
-		default:
-			c.lookupBF16(t, c.q.Scale.Mem[at])
-		}
+		c.unpackTile(c.tile(band, j), band*c.wide+j)
 	}
 	return 0
+}
+
+// unpackTile unpacks a part of a block.
+func (c *call) unpackTile(t tile, at int) {
+	switch {
+	case c.q.Scale.Type == dtype.F32:
+		c.multiply(t, c.q.Scale.F32()[at])
+	case c.w.Type == dtype.F32:
+		c.lookupF32(t, c.q.Scale.Mem[at])
+	default:
+		c.lookupBF16(t, c.q.Scale.Mem[at])
+	}
 }
 
 // multiply unpacks with any scale.

@@ -39,6 +39,7 @@ var families = []family{
 	{"norm", (*gen).norm},
 	{"pause", (*gen).pause},
 	{"pool", (*gen).pool},
+	{"quant", (*gen).quant},
 	{"rope", (*gen).rope},
 	{"round", (*gen).round},
 	{"rows", (*gen).rows},

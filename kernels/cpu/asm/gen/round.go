@@ -39,14 +39,7 @@ func (g *gen) largest(x, n gp) vec {
 		g.VPAND(idx(x, i, 1, 0), v, v)
 		g.VPMAXSD(v, m, m)
 	})
-	h, s := g.XMM(), g.XMM()
-	g.VEXTRACTI128(operand.Imm(1), m, h)
-	g.VPMAXSD(m.AsX(), h, h)
-	for _, half := range []uint64{0xee, 0x55} { // upper two lanes, then the second
-		g.VPSHUFD(operand.Imm(half), h, s)
-		g.VPMAXSD(s, h, h)
-	}
-	return h
+	return g.mostOf8(m)
 }
 
 // powerOf returns the scale for a largest magnitude, and one over it, in all lanes; NaN where the magnitude is no number.
