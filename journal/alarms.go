@@ -71,24 +71,28 @@ var watches = []watch{
 
 // alarms writes what has begun or ceased to look wrong.
 func (j *Journal) alarms(r *orchestrator.Report) error {
-	if j.raised == nil {
-		j.raised = map[string]bool{}
-	}
 	for _, w := range watches {
-		text := w.look(r.Stats)
-		if (text != "") == j.raised[w.id] {
-			continue
-		}
-		j.raised[w.id] = text != ""
-		a := run.Alarm{Kind: run.Raised, ID: w.id, Severity: w.severity, Cycle: r.Cycle, Text: text}
-		if text == "" {
-			a.Kind, a.Text = run.Cleared, "no longer so"
-		} else {
-			j.Log.Warn("alarm", "id", w.id, "cycle", r.Cycle, "text", text)
-		}
-		if err := j.Dir.WriteAlarm(a); err != nil {
+		if err := j.raise(w, r.Cycle, w.look(r.Stats)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// raise writes that something has begun to look wrong, in words, or with no words that it has ceased to.
+func (j *Journal) raise(w watch, cycle int, text string) error {
+	if j.raised == nil {
+		j.raised = map[string]bool{}
+	}
+	if (text != "") == j.raised[w.id] {
+		return nil
+	}
+	j.raised[w.id] = text != ""
+	a := run.Alarm{Kind: run.Raised, ID: w.id, Severity: w.severity, Cycle: cycle, Text: text}
+	if text == "" {
+		a.Kind, a.Text = run.Cleared, "no longer so"
+	} else {
+		j.Log.Warn("alarm", "id", w.id, "cycle", cycle, "text", text)
+	}
+	return j.Dir.WriteAlarm(a)
 }

@@ -42,6 +42,25 @@ func (j *Journal) Span(cycle int, lane, name string, t0, t1 time.Time, v rl.Vers
 	return j.Dir.WriteSpans(s)
 }
 
+// Updated writes what the rollout engine attests of new weights, or why it refused them.
+func (j *Journal) Updated(u *orchestrator.Update) error {
+	alarm := watch{id: "update", severity: "error"}
+	if u.Err != nil {
+		j.Log.Error("update refused", "version", u.Version.String(), "cycle", u.Cycle, "why", u.Err.Error())
+		return j.raise(alarm, u.Cycle, fmt.Sprintf("version %v does not serve: %v", u.Version, u.Err))
+	}
+	a := u.Attested
+	args := []any{"version", u.Version.String(), "cycle", u.Cycle, "state", u.State.String()}
+	if a.Version != 0 {
+		args = append(args, "effective", a.Effective.String(), "compared", a.Cold)
+	} else {
+		args = append(args, "attested", false)
+	}
+	j.Log.Info("weights updated", append(args, "tensors", u.Tensors, "bytes", u.Bytes,
+		"took_s", (u.Quantise+u.Gather+u.Apply).Seconds(), "stopped_s", u.Stop.Seconds())...)
+	return j.raise(alarm, u.Cycle, "")
+}
+
 // Cycle writes everything that is known of a finished cycle.
 func (j *Journal) Cycle(r *orchestrator.Report) error {
 	if err := j.samples(r.Cycle, "", r.Samples); err != nil {

@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -77,17 +79,59 @@ func TestAlarms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if got, want := kinds(alarmsOf(t, path)), "raised gap, cleared gap"; got != want {
+		t.Errorf("alarms %s, want %s", got, want)
+	}
+}
+
+// A refused update is an alarm with its reason until one is taken; every update is a line of the log with what was published and attested.
+func TestUpdatesAreWrittenDown(t *testing.T) {
+	j, path := newJournal(t)
+	j.Log = slog.New(j.Dir.LogHandler(slog.LevelInfo))
+	good := orchestrator.Update{Cycle: 3, Version: 4, State: rl.Digest{0xab}, Tensors: 5, Bytes: 6, Attested: rl.Attestation{Version: 4, State: rl.Digest{0xab}, Effective: rl.Digest{0xcd}}}
+	bad := good
+	bad.Err = errors.New("lm_head.weight: digest is 1, want 2")
+	for _, u := range []orchestrator.Update{good, bad, bad, good} {
+		if err := j.Updated(&u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := alarmsOf(t, path)
+	if got, want := kinds(all), "raised update, cleared update"; got != want {
+		t.Fatalf("alarms %s, want %s", got, want)
+	}
+	if a := all[0]; a.Severity != "error" || a.Cycle != 3 || a.Text != "version 4 does not serve: lm_head.weight: digest is 1, want 2" {
+		t.Errorf("the alarm is %+v", a)
+	}
+	log, err := os.ReadFile(filepath.Join(path, run.LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{
+		"weights updated": 2, "update refused": 2, `"state":"ab000000000000000000000000000000"`: 2, `"effective":"cd000000000000000000000000000000"`: 2,
+		`"why":"lm_head.weight: digest is 1, want 2"`: 2, `"version":"4"`: 4, `"bytes":6`: 2,
+	} {
+		if got := strings.Count(string(log), text); got != want {
+			t.Errorf("the log has %d times %s, want %d:\n%s", got, text, want, log)
+		}
+	}
+}
+
+func alarmsOf(t *testing.T, path string) []run.Alarm {
+	t.Helper()
 	all, _, err := disk.ReadLines(filepath.Join(path, run.AlarmsFile), run.ParseAlarm)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return all
+}
+
+func kinds(all []run.Alarm) string {
 	var got []string
 	for _, a := range all {
 		got = append(got, a.Kind+" "+a.ID)
 	}
-	if want := "raised gap, cleared gap"; strings.Join(got, ", ") != want {
-		t.Errorf("alarms %v, want %s", got, want)
-	}
+	return strings.Join(got, ", ")
 }
 
 func TestWatches(t *testing.T) {

@@ -249,11 +249,12 @@ func data() []Series {
 func update() []Series {
 	return plain("update/", [][3]string{
 		{"version", "versions", "publication number of the version that the rollout engine took up"},
-		{"attested", "1", "1 if the engine's digest and canary equalled those of a cold load, else 0"},
+		{"attested", "1", "1 if the engine attested the state that the trainer published, 0 if it attests nothing; any other state ends the run"},
+		{"compared", "1", "1 if what was derived from the weights was compared with a second derivation (--check-weight-update-equal), else 0"},
 		{"retries", "updates", "attempts beyond the first"},
 		{"refused", "updates", "attempts that the engine refused as damaged or incomplete"},
-		{"tensors", "tensors", "tensors sent"},
-		{"bytes", "bytes", "bytes sent"},
+		{"tensors", "tensors", "tensors of the version: weights, scales, buffers and tables"},
+		{"bytes", "bytes", "bytes of them that were to be sent"},
 	}...)
 }
 
@@ -278,7 +279,7 @@ func perf() []Series {
 			{"sleep_time", "s", "putting the rollout engine aside"},
 			{"wake_up_time", "s", "bringing the rollout engine back"},
 			{"update_weights_stop_time", "s", "time the rollout engine chose no token because of the update"},
-			{"update_weights_{part}_time", "s", "one part of the update: collect, pack, send, verify"},
+			{"update_weights_{part}_time", "s", "one part of the update: quantise (pack in the engine's formats), gather (list, with digests), apply (send, check, derive, canary)"},
 			{"wait_time_ratio", "share", "train_wait_time over step_time"},
 			{"overlap_ratio", "share", "part of rollout_time during which the trainer was at work"},
 			{"tokens_per_gpu_per_sec", "tok/s", "response tokens generated a second and device"},
@@ -293,7 +294,7 @@ func perf() []Series {
 			{"mfu_peak_tflops", "TFLOP/s", "peak of the device"},
 			{"cpu_memory_{label}_gb", "GB", "resident memory of the process at this point"},
 			{"update_weights_density", "share", "weights that changed since the last update"},
-			{"update_weights_wire_bytes", "bytes", "bytes that went over the wire in the update"},
+			{"update_weights_wire_bytes", "bytes", "bytes that went over the wire in the updates since the last row, refused ones included"},
 			{"samples_write_time", "s", "writing samples and index"},
 		}...),
 		stat("perf/non_generation_time", "s", "time a sample spent in tools and environment", true))

@@ -18,6 +18,7 @@ type Config struct {
 	PerPrompt  int    `flag:"n-samples-per-prompt" help:"samples of a prompt: its group"`
 	Seed       uint64 `flag:"rollout-seed" help:"seed of all draws of the run"`
 	MaxSkipped int    `flag:"max-skipped-steps" help:"optimizer steps skipped in a row (loss or gradient not finite) after which the run stops"`
+	MaxRefused int    `flag:"max-refused-updates" help:"updates of weights refused in a row by the rollout engine after which the run stops"`
 	Keep       int    `flag:"save-keep" help:"newest checkpoints that are kept"`
 	Retain     int    `flag:"save-retain-interval" help:"also keep every checkpoint whose cycle is a multiple of this; 0 for none"`
 
@@ -26,7 +27,7 @@ type Config struct {
 
 // Default returns a synchronous loop of 32 prompts by 8 samples.
 func Default() Config {
-	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, Keep: 2, Sampling: rl.DefaultSampling()}
+	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, MaxRefused: 1, Keep: 2, Sampling: rl.DefaultSampling()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
@@ -35,7 +36,7 @@ func (c Config) Validate() error {
 	for _, f := range []struct {
 		flag string
 		v    int
-	}{{"rollout-batch-size", c.Batch}, {"n-samples-per-prompt", c.PerPrompt}, {"max-skipped-steps", c.MaxSkipped}, {"save-keep", c.Keep}} {
+	}{{"rollout-batch-size", c.Batch}, {"n-samples-per-prompt", c.PerPrompt}, {"max-skipped-steps", c.MaxSkipped}, {"max-refused-updates", c.MaxRefused}, {"save-keep", c.Keep}} {
 		if f.v < 1 {
 			errs = append(errs, fmt.Errorf("--%s is %d, want at least 1", f.flag, f.v))
 		}
@@ -71,6 +72,7 @@ type Loop struct {
 	skipped int        // steps skipped in a row
 	saved   int        // cycle of the newest checkpoint
 	report  Report     // of the cycle in hand
+	update  rl.Stats   // of the updates since the last report
 	times   rl.Stats   // seconds by step since the last report
 	told    int        // the cycle of the last report
 	toldAt  time.Time
@@ -82,6 +84,8 @@ type Watcher interface {
 	Phase(a Action)
 	// Span says that a lane (rollout, reward, train, ...) did something from t0 to t1 for a cycle.
 	Span(cycle int, lane, name string, t0, t1 time.Time, v rl.Version) error
+	// Updated reports an attempt to give new weights to the rollout engine, good or not.
+	Updated(u *Update) error
 	// Cycle reports a finished cycle.
 	Cycle(r *Report) error
 }
@@ -118,7 +122,7 @@ func (l *Loop) begin() {
 	if l.flying == nil {
 		l.flying = map[int]*batch{}
 	}
-	l.times, l.toldAt, l.pushed = rl.Stats{}, l.Clock(), -1
+	l.times, l.update, l.toldAt, l.pushed = rl.Stats{}, rl.Stats{}, l.Clock(), -1
 }
 
 // generation returns the context of generation. In the synchronous loop an interrupt ends it, since the batch can be made again. One step ahead it
@@ -178,24 +182,6 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 		return l.save(ctx)
 	}
 	return errors.Join(l.publish(), l.moving())
-}
-
-// push publishes the trainer's weights. A failed update leaves the engine on its old version, and ends the run.
-func (l *Loop) push(ctx context.Context) error {
-	v := rl.NewVersion(l.Epoch, l.pushes+1)
-	if err := l.Rollout.Pause(ctx); err != nil {
-		return err
-	}
-	err := l.Rollout.Update(ctx, l.Train.Publish(v))
-	if err = errors.Join(err, l.Rollout.Resume(ctx)); err != nil {
-		return err
-	}
-	if got := l.Rollout.Version(); got != v {
-		return fmt.Errorf("rollout engine serves version %v, want %v", got, v)
-	}
-	l.pushes++
-	l.version, l.pushed = v, l.trained
-	return nil
 }
 
 // take waits for the cycle's batch and begins the cycle's report.
@@ -271,8 +257,9 @@ func (l *Loop) lastSaved() string {
 func (l *Loop) publish() error {
 	now := l.Clock()
 	account(l.report.Stats, l.times, now.Sub(l.toldAt).Seconds())
+	maps.Copy(l.report.Stats, l.update)
 	l.report.Version = l.version
-	l.times, l.toldAt, l.told = rl.Stats{}, now, l.report.Cycle
+	l.times, l.update, l.toldAt, l.told = rl.Stats{}, rl.Stats{}, now, l.report.Cycle
 	return l.Watch.Cycle(&l.report)
 }
 

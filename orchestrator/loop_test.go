@@ -100,6 +100,7 @@ type diary struct {
 	killAt  int // counts down; at 0 the run dies
 	steps   int
 	reports []Report
+	updates []Update
 	cancel  func() // instead of dying
 }
 
@@ -114,6 +115,11 @@ func (d *diary) Span(int, string, string, time.Time, time.Time, rl.Version) erro
 		return nil
 	}
 	return errKilled
+}
+
+func (d *diary) Updated(u *Update) error {
+	d.updates = append(d.updates, *u)
+	return nil
 }
 
 func (d *diary) Cycle(r *Report) error {

@@ -36,6 +36,7 @@ type Fake struct {
 
 	mu      sync.Mutex
 	version rl.Version
+	told    rl.Attestation
 	resumed chan struct{} // closed by Resume; nil while not paused
 	flying  map[int64]bool
 }
@@ -83,16 +84,41 @@ const mostBytes = 1 << 30
 
 // Update takes up the version of w once all of it has been read and found whole. The fake must be paused.
 func (f *Fake) Update(ctx context.Context, w rl.Weights) error {
-	if _, err := weightsync.Collect(ctx, w, mostBytes); err != nil {
+	list, err := weightsync.Collect(ctx, w, mostBytes)
+	if err != nil {
 		return fmt.Errorf("version %v: %w", w.Version(), err)
+	}
+	at, err := attest(ctx, w.Version(), list)
+	if err != nil {
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.resumed == nil {
 		return fmt.Errorf("version %v: engine is running, want it paused", w.Version())
 	}
-	f.version = w.Version()
+	f.version, f.told = w.Version(), at
 	return nil
+}
+
+// attest returns what a fake says of what it has read. It derives nothing, so the effective state is the state.
+func attest(ctx context.Context, v rl.Version, list []rl.Tensor) (rl.Attestation, error) {
+	raw, err := weightsync.Plain(v, list).Manifest(ctx)
+	if err != nil {
+		return rl.Attestation{}, err
+	}
+	m, err := weightsync.ParseManifest(raw)
+	if err != nil {
+		return rl.Attestation{}, err
+	}
+	return rl.Attestation{Version: v, State: m.State, Effective: m.State, Tensors: len(m.Tensors), Bytes: m.Bytes()}, nil
+}
+
+// Attestation says what the last Update brought.
+func (f *Fake) Attestation() rl.Attestation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.told
 }
 
 // Generate yields the samples in the order in which they finish.

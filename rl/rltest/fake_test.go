@@ -12,7 +12,10 @@ import (
 	"furlong/rl"
 )
 
-var _ rl.RolloutEngine = (*Fake)(nil)
+var (
+	_ rl.RolloutEngine = (*Fake)(nil)
+	_ rl.Attester      = (*Fake)(nil)
+)
 
 // dice is a policy over 30 tokens that depends on everything it may depend on.
 func dice(v rl.Version, r rl.Request, soFar []int32) (int32, float32) {
