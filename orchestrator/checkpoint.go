@@ -122,13 +122,9 @@ func (l *Loop) Load(ctx context.Context) (int, error) {
 	if err := checkManifest(dir); err != nil {
 		return 0, fmt.Errorf("checkpoint %s is damaged: %w; remove it to go on from the one before", dir, err)
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, loopFile))
+	s, err := readState(dir)
 	if err != nil {
 		return 0, err
-	}
-	var s state
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, loopFile), err)
 	}
 	if err := l.Prompts.Restore(s.Prompts); err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)

@@ -16,8 +16,9 @@ type Saved struct {
 	Skipped int       `json:"skipped_steps"` // in a row
 	Waiting []Waiting `json:"waiting"`       // batches generated and not trained on
 
-	Files  int      `json:"files"`  // that the manifest names
-	Damage []string `json:"damage"` // what is not as the manifest says
+	Unread bool     `json:"unread,omitempty"` // the loop's part is damaged, and the figures above are not known
+	Files  int      `json:"files"`            // that the manifest names
+	Damage []string `json:"damage"`           // what is not as the manifest says
 }
 
 // Waiting is a batch that waits to be trained on.
@@ -27,7 +28,8 @@ type Waiting struct {
 	Samples int        `json:"samples"`
 }
 
-// ReadSaved reads the loop's part of checkpoint dir and holds all of its files against the manifest. Damage is no error.
+// ReadSaved reads the loop's part of checkpoint dir and holds all of its files against the manifest. Damage is no error, even where it is
+// of the loop's part.
 func ReadSaved(dir string) (*Saved, error) {
 	files, damage, err := compareManifest(dir)
 	if err != nil {
@@ -37,18 +39,29 @@ func ReadSaved(dir string) (*Saved, error) {
 	for _, d := range damage {
 		out.Damage = append(out.Damage, d.Error())
 	}
-	path := filepath.Join(dir, loopFile)
-	raw, err := os.ReadFile(path)
-	if err != nil {
+	s, err := readState(dir)
+	if err != nil && len(damage) == 0 {
 		return nil, err
 	}
-	var s state
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if out.Unread = err != nil; out.Unread {
+		return out, nil
 	}
 	out.Cycle, out.Pushes, out.Skipped = s.Cycle, s.Pushes, s.Skipped
 	for _, p := range s.Pending {
 		out.Waiting = append(out.Waiting, Waiting{p.Cycle, p.Version, len(p.Samples)})
 	}
 	return out, nil
+}
+
+// readState reads the loop's part of a checkpoint.
+func readState(dir string) (s state, err error) {
+	path := filepath.Join(dir, loopFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
 }

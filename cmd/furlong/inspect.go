@@ -9,7 +9,8 @@ import (
 )
 
 const inspectPurpose = `Says what is in a checkpoint: a safetensors file, a directory in the Hugging Face layout, a trainer's state, or a checkpoint of a
-run, whose files are held against its manifest. Only names, formats and shapes are read, and with --digest all numbers.`
+run, whose files are held against its manifest. Names and shapes of a model's tensors are held against its config.json. Only names, formats and shapes are read, and
+with --digest all numbers.`
 
 // inspectOptions say how much is told.
 type inspectOptions struct {
@@ -45,13 +46,21 @@ func (e *env) printContents(c *contents, asJSON bool) error {
 	return c.print(e.stdout)
 }
 
-// damage names what is not as the manifest says, and returns the exit code.
+// damage names what is not as the manifest or config.json says, and what could not be read; it returns the exit code.
 func (e *env) damage(c *contents) int {
-	if c.Loop == nil || len(c.Loop.Damage) == 0 {
-		return exitOK
+	var all []string
+	if c.Loop != nil {
+		all = append(all, c.Loop.Damage...)
 	}
-	for _, p := range c.Loop.Damage {
+	all = append(all, c.Unread...)
+	if c.Model != nil {
+		all = append(all, c.Model.Wrong...)
+	}
+	for _, p := range all {
 		fmt.Fprintf(e.stderr, "furlong inspect: %s: %s\n", c.Path, p)
 	}
-	return exitFailed
+	if len(all) > 0 {
+		return exitFailed
+	}
+	return exitOK
 }

@@ -14,6 +14,7 @@ import (
 	"furlong/checkpoint"
 	"furlong/checkpoint/hf"
 	"furlong/checkpoint/safetensors"
+	"furlong/config"
 	"furlong/model/dsv4"
 	"furlong/orchestrator"
 )
@@ -25,6 +26,7 @@ type contents struct {
 	Loop      *orchestrator.Saved `json:"loop,omitempty"`
 	Optimizer *optimizerContents  `json:"optimizer,omitempty"`
 	Model     *modelContents      `json:"model"`
+	Unread    []string            `json:"unread,omitempty"` // what of a damaged checkpoint could not be read
 }
 
 // modelContents is what a set of tensors holds.
@@ -39,6 +41,7 @@ type modelContents struct {
 	Formats    []formatContents  `json:"formats"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	List       []tensorContents  `json:"list,omitempty"`
+	Wrong      []string          `json:"wrong,omitempty"`  // tensors that are not those of config.json's model
 	Digest     string            `json:"digest,omitempty"` // of names, formats, shapes and digests, in the order of names
 }
 
@@ -78,7 +81,7 @@ func inspect(ctx context.Context, opts inspectOptions) (*contents, error) {
 		if c.Loop, err = orchestrator.ReadSaved(opts.Path); err != nil {
 			return nil, err
 		}
-		return c, c.readTrainer(ctx, filepath.Join(opts.Path, "trainer"), opts)
+		return c, c.excuse(c.readTrainer(ctx, filepath.Join(opts.Path, "trainer"), opts))
 	case has("optimizer.safetensors"):
 		c.Kind = "state of a trainer"
 		return c, c.readTrainer(ctx, opts.Path, opts)
@@ -89,6 +92,17 @@ func inspect(ctx context.Context, opts inspectOptions) (*contents, error) {
 		return nil, fmt.Errorf("%s is the directory of a run, want one of its checkpoints: %s", opts.Path, filepath.Join(opts.Path, "checkpoints", "step-*"))
 	}
 	return nil, fmt.Errorf("%s has neither model.safetensors, model.safetensors.index.json, optimizer.safetensors nor manifest.json: it is no checkpoint", opts.Path)
+}
+
+// excuse takes an error of reading for what it is where the manifest has shown damage.
+func (c *contents) excuse(err error) error {
+	if len(c.Loop.Damage) == 0 || errors.Is(err, context.Canceled) {
+		return err
+	}
+	for _, p := range config.Problems(err) {
+		c.Unread = append(c.Unread, p.Error())
+	}
+	return nil
 }
 
 func (c *contents) readFile(ctx context.Context, opts inspectOptions) (err error) {
@@ -103,8 +117,9 @@ func (c *contents) readFile(ctx context.Context, opts inspectOptions) (err error
 
 // readModel reads a directory in the Hugging Face layout. Its config.json may be missing.
 func (c *contents) readModel(ctx context.Context, dir string, opts inspectOptions) (err error) {
-	c.Model = &modelContents{}
-	if c.Model.Config, err = configOf(dir); err != nil {
+	m := &modelContents{}
+	raw, err := m.readConfig(dir)
+	if err != nil {
 		return err
 	}
 	src, err := safetensors.OpenDir(dir)
@@ -112,11 +127,18 @@ func (c *contents) readModel(ctx context.Context, dir string, opts inspectOption
 		return err
 	}
 	defer func() { err = errors.Join(err, src.Close()) }()
-	return c.Model.read(ctx, src, opts)
+	if err := m.read(ctx, src, opts); err != nil {
+		return err
+	}
+	if m.Config != nil {
+		m.compare(src, raw)
+	}
+	c.Model = m
+	return nil
 }
 
-// configOf returns the configuration of a directory, nil if it has none.
-func configOf(dir string) (*dsv4.Config, error) {
+// readConfig reads the configuration of a directory, if it has one, and returns its text.
+func (m *modelContents) readConfig(dir string) ([]byte, error) {
 	path := filepath.Join(dir, "config.json")
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -129,7 +151,8 @@ func configOf(dir string) (*dsv4.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &cfg, nil
+	m.Config = &cfg
+	return data, nil
 }
 
 // optimizerContents is what is kept of an optimizer.
@@ -140,7 +163,11 @@ type optimizerContents struct {
 }
 
 // readTrainer reads a model and its optimizer.
-func (c *contents) readTrainer(ctx context.Context, dir string, opts inspectOptions) (err error) {
+func (c *contents) readTrainer(ctx context.Context, dir string, opts inspectOptions) error {
+	return errors.Join(c.readOptimizer(dir), c.readModel(ctx, filepath.Join(dir, "model"), opts))
+}
+
+func (c *contents) readOptimizer(dir string) (err error) {
 	f, err := safetensors.Open(filepath.Join(dir, "optimizer.safetensors"))
 	if err != nil {
 		return err
@@ -152,7 +179,7 @@ func (c *contents) readTrainer(ctx context.Context, dir string, opts inspectOpti
 		c.Optimizer.Tensors++
 		c.Optimizer.Bytes += info.Bytes()
 	}
-	return c.readModel(ctx, filepath.Join(dir, "model"), opts)
+	return nil
 }
 
 // read counts what src holds.

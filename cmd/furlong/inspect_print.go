@@ -23,14 +23,20 @@ func (c *contents) print(w io.Writer) error {
 	if o := c.Optimizer; o != nil {
 		fmt.Fprintf(tw, "optimizer\t%s steps taken, %d tensors, %s bytes\n", o.Steps, o.Tensors, group(o.Bytes))
 	}
-	c.Model.print(tw)
+	if c.Model != nil {
+		c.Model.print(tw)
+	}
 	tw.Flush()
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func printLoop(w io.Writer, s *orchestrator.Saved) {
-	fmt.Fprintf(w, "loop\tafter cycle %d, %d pushes, %d steps skipped in a row\n", s.Cycle, s.Pushes, s.Skipped)
+	if s.Unread {
+		fmt.Fprintf(w, "loop\tcannot be read\n")
+	} else {
+		fmt.Fprintf(w, "loop\tafter cycle %d, %d pushes, %d steps skipped in a row\n", s.Cycle, s.Pushes, s.Skipped)
+	}
 	for _, b := range s.Waiting {
 		fmt.Fprintf(w, "\t%d samples of cycle %d wait, begun under version %v\n", b.Samples, b.Cycle, b.Version)
 	}
@@ -55,11 +61,20 @@ func (m *modelContents) print(w io.Writer) {
 	}
 	if m.Config != nil {
 		printConfig(w, m.Config)
+		fmt.Fprintf(w, "tensors\t%s\n", fits(len(m.Wrong)))
 	}
 	if m.Digest != "" {
 		fmt.Fprintf(w, "digest\t%s\n", m.Digest)
 	}
 	m.printList(w)
+}
+
+// fits says how the tensors agree with config.json.
+func fits(wrong int) string {
+	if wrong == 0 {
+		return "are those of config.json's model"
+	}
+	return fmt.Sprintf("are not those of config.json's model: %d complaints", wrong)
 }
 
 func (m *modelContents) printParameters(w io.Writer) {

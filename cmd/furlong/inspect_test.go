@@ -109,6 +109,7 @@ layers       1 sliding_attention, router hash_moe: 0
              2 heavily_compressed_attention, router moe: 2, 4
              1 compressed_sparse_attention, router moe: 3
              1 sliding_attention, router moe: 5
+tensors      are those of config.json's model
 `
 	if code != exitOK || errs != "" {
 		t.Errorf("exits with %d, says %q", code, errs)
@@ -207,6 +208,66 @@ func TestInspectNamesDamage(t *testing.T) {
 	for _, want := range []string{": loop.json has changed: sha256 is ", ": trainer/model/config.json.bak is not in the manifest\n"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("it does not say %q:\n%s", want, errs)
+		}
+	}
+}
+
+// What the manifest says comes first, even of files without which nothing can be read.
+func TestInspectNamesMissingFiles(t *testing.T) {
+	dir := savedRun(t)
+	for _, name := range []string{"loop.json", "trainer/optimizer.safetensors", "trainer/model/config.json"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(dir, "trainer", "model", "model.safetensors"), []byte("short"))
+	code, out, errs := inspectCommand(dir)
+	if code != exitFailed || !strings.Contains(out, "loop      cannot be read\n") || !strings.Contains(out, "4 files, 4 not as written") {
+		t.Errorf("exits with %d and prints\n%s", code, out)
+	}
+	want := []string{
+		": loop.json is missing\n", ": trainer/model/config.json is missing\n", ": trainer/model/model.safetensors has changed: sha256 is ", ": trainer/optimizer.safetensors is missing\n",
+		"optimizer.safetensors: no such file", "model.safetensors: ",
+	}
+	for _, w := range want {
+		_, rest, ok := strings.Cut(errs, w)
+		if !ok {
+			t.Fatalf("it does not say %q after the others:\n%s", w, errs)
+		}
+		errs = rest
+	}
+}
+
+// Tensors that are missing, of another shape, or too many for the model in config.json.
+func TestInspectComparesWithConfig(t *testing.T) {
+	m, raw := sized(t)
+	for _, tt := range []struct {
+		name, from, to string // in config.json
+		wants          []string
+	}{
+		{"as it is", "", "", nil},
+		{"wider", `"hidden_size": 128`, `"hidden_size": 256`, []string{`tensor "embed.weight": has shape [512 128], want [512 256]`}},
+		{"more experts", `"n_routed_experts": 16`, `"n_routed_experts": 17`, []string{
+			`tensor "layers.0.ffn.experts.16.w1.weight": is missing, wanted for parameter "model.layers.0.mlp.experts.gate_up_proj"`, `tensor "layers.5.ffn.gate.weight": has shape [16 128], want [17 128]`,
+		}},
+		{"fewer experts", `"n_routed_experts": 16`, `"n_routed_experts": 15`, []string{`tensor "layers.0.ffn.experts.15.w1.weight": is of no parameter of the model in config.json`}},
+	} {
+		changed := strings.Replace(string(raw), tt.from, tt.to, 1)
+		if tt.from != "" && changed == string(raw) {
+			t.Fatalf("%s: config.json has no %s", tt.name, tt.from)
+		}
+		dir := filepath.Join(t.TempDir(), "model")
+		if err := hf.Save(dir, m.Params(), hf.Ref, []byte(changed), hf.SaveOptions{Experts: 16}); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := inspectCommand(dir)
+		if (code == exitOK) != (tt.wants == nil) || (errs == "") != (tt.wants == nil) {
+			t.Errorf("%s: exits with %d, prints\n%s\nand says\n%s", tt.name, code, out, errs)
+		}
+		for _, w := range tt.wants {
+			if !strings.Contains(errs, "furlong inspect: "+dir+": "+w+"\n") {
+				t.Errorf("%s: it does not say %q:\n%.2000s", tt.name, w, errs)
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 type builder struct {
 	m            *Model
 	format, wide dtype.Type
+	alloc        func(t dtype.Type, shape ...int) *tensor.Tensor
 }
 
 func (b *builder) add(p *tensor.Param) *tensor.Param {
@@ -21,12 +22,12 @@ func (b *builder) add(p *tensor.Param) *tensor.Param {
 
 // matrix makes a weight that products read: trained, decayed, kept in the model's format.
 func (b *builder) matrix(name string, shape ...int) *tensor.Param {
-	return b.add(&tensor.Param{Name: name, Value: tensor.New(b.format, shape...), Product: true, Decay: true})
+	return b.add(&tensor.Param{Name: name, Value: b.alloc(b.format, shape...), Product: true, Decay: true})
 }
 
 // vector makes a weight that stays wide and is not decayed.
 func (b *builder) vector(name string, shape ...int) *tensor.Param {
-	return b.add(&tensor.Param{Name: name, Value: tensor.New(b.wide, shape...)})
+	return b.add(&tensor.Param{Name: name, Value: b.alloc(b.wide, shape...)})
 }
 
 // wideMatrix is a vector that products read: the hyper-connection maps.
@@ -131,7 +132,7 @@ func (b *builder) experts(pre string, router RouterKind) experts {
 		m.bias = b.vector(pre+"gate.e_score_correction_bias", e)
 		frozen(m.bias)
 	} else {
-		m.table = b.add(&tensor.Param{Name: pre + "gate.tid2eid", Value: tensor.New(dtype.I32, cfg.Vocab, cfg.TopK), Frozen: true})
+		m.table = b.add(&tensor.Param{Name: pre + "gate.tid2eid", Value: b.alloc(dtype.I32, cfg.Vocab, cfg.TopK), Frozen: true})
 	}
 	m.gateUp = b.matrix(pre+"experts.gate_up_proj", e, 2*f, d)
 	m.down = b.matrix(pre+"experts.down_proj", e, d, f)

@@ -30,8 +30,18 @@ type block struct {
 // New returns a model with the shapes of cfg and zero weights. Matrices are kept in format (F32, BF16, or F64 for the reference);
 // what must stay wide (norms, sinks, biases, hyper-connections) in F32, or F64 with the reference.
 func New(cfg Config, format dtype.Type) *Model {
+	return build(cfg, format, tensor.New)
+}
+
+// Shapes returns the parameters of a model with the shapes of cfg, without numbers: their Values have no memory.
+func Shapes(cfg Config) []*tensor.Param {
+	empty := func(t dtype.Type, shape ...int) *tensor.Tensor { return &tensor.Tensor{Type: t, Shape: shape} }
+	return build(cfg, dtype.BF16, empty).params
+}
+
+func build(cfg Config, format dtype.Type, alloc func(dtype.Type, ...int) *tensor.Tensor) *Model {
 	m := &Model{cfg: cfg, hyper: kernels.HyperParams{Iters: cfg.SinkhornIter, Eps: cfg.HyperEps, NormEps: cfg.NormEps}}
-	b := builder{m: m, format: format, wide: dtype.F32}
+	b := builder{m: m, format: format, wide: dtype.F32, alloc: alloc}
 	if format == dtype.F64 {
 		b.wide = dtype.F64
 	}

@@ -328,3 +328,16 @@ func TestPassesAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Shapes are those of the model, without its memory.
+func TestShapes(t *testing.T) {
+	want, got := New(small, dtype.BF16).Params(), Shapes(small)
+	if len(got) != len(want) {
+		t.Fatalf("%d parameters, want %d", len(got), len(want))
+	}
+	for i, p := range got {
+		if w := want[i]; p.Name != w.Name || p.Value.String() != w.Value.String() || p.Value.Mem != nil {
+			t.Errorf("parameter %d is %s %v with %d bytes, want %s %v with none", i, p.Name, p.Value, len(p.Value.Mem), w.Name, w.Value)
+		}
+	}
+}
