@@ -63,6 +63,7 @@ func PackBy(rule Rule, q, w *tensor.Tensor) {
 func pack(c call) {
 	c.enc = encoding()
 	if c.vectors() {
+		c.flat()
 		run(c, packStrips)
 	} else {
 		run(c, packBand)

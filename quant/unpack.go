@@ -12,6 +12,7 @@ import (
 func Unpack(w, q *tensor.Tensor) {
 	c := callFor(q, w)
 	if c.vectors() {
+		c.flat()
 		run(c, unpackStrips)
 	} else {
 		run(c, unpackBand)

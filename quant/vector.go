@@ -23,6 +23,22 @@ func (c *call) vectors() bool {
 		(c.q.Type == dtype.E4M3 || c.q.Scale.Type == dtype.E8M0)
 }
 
+// flat lays rows end to end where blocks are of one row and none is cut: short rows become long ones.
+func (f *frame) flat() {
+	if f.block.Rows != 1 || f.cols%f.block.Cols != 0 {
+		return
+	}
+	total := f.bands * f.wide
+	for k := mostBlocks; k > f.wide; k-- {
+		if total%k == 0 {
+			f.wide, f.cols = k, k*f.block.Cols
+			f.bands = total / k
+			f.rows, f.perPart = f.bands, f.bands
+			return
+		}
+	}
+}
+
 // A strip is blocks of a band that lie side by side and are equally wide.
 type strip struct {
 	tile   // the columns that the assembly does
@@ -72,15 +88,7 @@ func (c *call) packStrip(s *strip) {
 	var factors [mostBlocks]float32
 	c.largest(&amax, s)
 	amax[0] = max(amax[0], c.amax(s.rest))
-	odd := false
-	for i := range s.blocks {
-		scale, finite := c.setScale(s.at+i, amax[i])
-		if c.q.Scale.Type == dtype.E8M0 {
-			scale = 1 / scale
-		}
-		factors[i] = scale
-		odd = odd || !finite || amax[i] >= infBits
-	}
+	odd := c.setScales(s, &amax, &factors)
 	c.encode(s, &factors)
 	if s.rest.left < s.rest.right {
 		c.packTile(s.rest, s.at, amax[0])
@@ -90,6 +98,37 @@ func (c *call) packStrip(s *strip) {
 			c.packTile(s.block(i), s.at+i, amax[i])
 		}
 	}
+}
+
+// setScales stores the scales of a strip, and what its numbers are to be multiplied by or, if scales are float32, divided by. It reports
+// whether there is one that the assembly can't.
+func (c *call) setScales(s *strip, amax *[mostBlocks]uint32, factors *[mostBlocks]float32) (odd bool) {
+	if c.q.Scale.Type == dtype.E8M0 && c.rule == nil {
+		code := c.q.Type
+		scales := c.q.Scale.Mem[s.at : s.at+s.blocks]
+		for i := range scales {
+			b := up(amax[i], code)
+			scales[i] = b
+			factors[i] = overE8M0(b)
+			odd = odd || b == dtype.NaNE8M0
+		}
+		return odd
+	}
+	for i := range s.blocks {
+		scale, finite := c.setScale(s.at+i, amax[i])
+		factors[i] = scale
+		if c.q.Scale.Type == dtype.E8M0 {
+			factors[i] = overE8M0(c.q.Scale.Mem[s.at+i])
+		}
+		odd = odd || !finite || amax[i] >= infBits
+	}
+	return odd
+}
+
+// overE8M0 returns one over a scale, exactly; of NaN it is any number.
+func overE8M0(b uint8) float32 {
+	const smallest = 1 << 22 // bits of 2^-127
+	return math.Float32frombits(max(uint32(254-min(b, 254))<<23, smallest))
 }
 
 // noScale reports whether a scale is NaN.

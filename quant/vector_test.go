@@ -31,7 +31,9 @@ func bothWays(t *testing.T, c call, out *tensor.Tensor, vector, plain func(*call
 		t.Fatalf("%v by %v in blocks of %v is not for the assembly", c.q, c.q.Scale, c.block)
 	}
 	c.enc = encoding()
-	run(c, vector)
+	long := c
+	long.flat()
+	run(long, vector)
 	got = out.Clone()
 	dirty(out)
 	run(c, plain)
