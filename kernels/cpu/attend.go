@@ -19,6 +19,7 @@ type attention struct {
 	q, sink            []float32
 	views              []kernels.View
 	pools              [][]float32
+	inside             []bool // of each view: all of its rows are in the pool
 }
 
 // newAttention checks queries, sink and views.
@@ -32,6 +33,7 @@ func newAttention(kernel string, q, sink *tensor.Tensor, heads int, views []kern
 	for i, v := range views {
 		wantView(kernel, fmt.Sprintf("views[%d]", i), v, q.Shape[0], dim)
 		a.pools = append(a.pools, v.Pool.F32())
+		a.inside = append(a.inside, allBelow(v.Rows, v.Pool.Shape[0]))
 	}
 	return a
 }
@@ -68,6 +70,25 @@ func (a *attention) reads(lo, hi int) (sum, most int) {
 func (a *attention) cost(queries, each int) int {
 	sum, _ := a.reads(0, queries)
 	return (sum/max(queries, 1) + 1) * a.heads * a.dim * each
+}
+
+// allBelow reports whether all rows are in a pool of n. Queries share rows, so that one look at all costs less than one
+// for each query; but no query may read a row that isn't there.
+func allBelow(rows []int32, n int) bool {
+	const most = 1 << 18 // of one call
+	for len(rows) >= 8 {
+		k := min(len(rows), most) &^ 7
+		if int(asm.MaxIndex(&rows[0], k)) >= n {
+			return false
+		}
+		rows = rows[k:]
+	}
+	for _, r := range rows {
+		if uint(r) >= uint(n) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkRows panics if a row lies outside of a pool of n: the assembly would read it.
@@ -113,19 +134,19 @@ func (b *Backend) Attend(o, lse, q, sink *tensor.Tensor, heads int, views ...ker
 func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	_, most := a.reads(lo, hi)
 	e := s.f32((most + 2) * group)
-	pad, ones := s.f32(3*group*a.dim), s.ones(a.dim)
+	pad, ones, last := s.f32(3*group*a.dim), s.ones(a.dim), s.f32(group)
 	sums := (hi - lo) * a.groups * group
 	m, z := s.f32(sums), s.f32((sums+7)&^7)
 	i := 0
 	for t := lo; t < hi; t++ {
 		for h := 0; h < a.heads; h += group {
 			q, sink := a.four(a.q, t, h, a.dim, pad), a.four(a.sink, 0, h, 1, pad[2*group*a.dim:])
-			a.softmax(e, m[i:][:group], z[i:][:group], q, sink, t)
+			a.softmax(e, m[i:][:group], last, q, sink, t)
 			to := pad[group*a.dim:][:group*a.dim]
 			if h+group <= a.heads {
 				to = out[(t*a.heads+h)*a.dim:][:group*a.dim]
 			}
-			a.values(to, e, ones, z[i:][:group], t)
+			a.values(to, z[i:][:group], e, ones, last, t)
 			if h+group > a.heads {
 				copy(out[(t*a.heads+h)*a.dim:][:(a.heads-h)*a.dim], to)
 			}
@@ -144,10 +165,10 @@ func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	}
 }
 
-// softmax sets e to the exponentials of query t, [rows, 4], and m and z to their maxima and sums.
-func (a *attention) softmax(e, m, z, q, sink []float32, t int) {
+// softmax sets e to the exponentials of query t, [rows, 4], m to the maxima and last to the sink's exponentials.
+func (a *attention) softmax(e, m, last, q, sink []float32, t int) {
 	n := a.scores(e, q, a.scale, t)
-	asm.Softmax(&e[0], &m[0], &z[0], &sink[0], n)
+	asm.Softmax(&e[0], &m[0], &last[0], &sink[0], n)
 }
 
 // scores sets d to the dots of four heads with the rows of query t, times scale, and returns the number of rows. If that
@@ -155,7 +176,9 @@ func (a *attention) softmax(e, m, z, q, sink []float32, t int) {
 func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
 	for i := range a.views {
 		if rows := a.views[i].At(t); len(rows) > 0 {
-			checkRows(rows, len(a.pools[i])/a.dim)
+			if !a.inside[i] {
+				checkRows(rows, len(a.pools[i])/a.dim)
+			}
 			next, left := a.soon(i, t, rows)
 			asm.Scores(part(d, n*group, (len(rows)+len(rows)&1)*group), &q[0], &a.pools[i][0], &rows[0], len(rows), a.dim, scale, next, left)
 			n += len(rows)
@@ -167,13 +190,18 @@ func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
 	return n
 }
 
-// soon returns the rows of view i worth fetching while query t goes through rows: those of the next query, or the rest of
-// its own.
+// soon returns the rows of view i worth fetching while query t goes through rows: those that the next query reads besides, or the
+// rest of its own.
 func (a *attention) soon(i, t int, rows []int32) (*int32, int) {
 	const ahead = 8
-	if t+1 < len(a.views[i].Lo) {
-		if next := a.views[i].At(t + 1); len(next) > 0 {
-			return &next[0], len(next)
+	v := &a.views[i]
+	if t+1 < len(v.Lo) {
+		from, to := v.Lo[t+1], v.Hi[t+1]
+		if v.Lo[t] <= from && from < v.Hi[t] {
+			from = v.Hi[t]
+		}
+		if from < to {
+			return &v.Rows[from], int(to - from)
 		}
 	}
 	if len(rows) > ahead {
@@ -182,20 +210,22 @@ func (a *attention) soon(i, t int, rows []int32) (*int32, int) {
 	return &rows[0], 0
 }
 
-// values sets o of four heads to the sums of rows weighted by e, divided by z.
-func (a *attention) values(o, e, ones, z []float32, t int) {
+// values sets z to the sums of e and last, and o of four heads to the sums of rows weighted by e, divided by z.
+func (a *attention) values(o, z, e, ones, last []float32, t int) {
 	n := 0
 	for i := range a.views {
 		if rows := a.views[i].At(t); len(rows) > 0 {
-			asm.Values(&o[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
+			asm.Values(&o[0], &z[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
 			n += len(rows)
 		}
 	}
 	if n == 0 {
 		clear(o)
+		clear(z)
 	}
 	var inv [group]float32
 	for h := range inv {
+		z[h] += last[h]
 		inv[h] = 1 / z[h]
 	}
 	asm.ScaleRows(&o[0], &o[0], &ones[0], &inv[0], group, a.dim)

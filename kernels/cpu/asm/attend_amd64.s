@@ -243,7 +243,7 @@ done4:
 	VZEROUPPER
 	RET
 
-// func Softmax(e *float32, m *float32, z *float32, sink *float32, n int)
+// func Softmax(e *float32, m *float32, s *float32, sink *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·Softmax(SB), NOSPLIT, $0-40
 	MOVQ           e+0(FP), AX
@@ -251,9 +251,10 @@ TEXT ·Softmax(SB), NOSPLIT, $0-40
 	MOVQ           sink+24(FP), DX
 	VBROADCASTF128 (DX), Y0
 	VMOVAPS        Y0, Y1
+	INCQ           CX
+	SHRQ           $0x01, CX
 	MOVQ           AX, DX
-	LEAQ           1(CX), BX
-	SHRQ           $0x01, BX
+	MOVQ           CX, BX
 	TESTQ          BX, BX
 	JZ             end10
 
@@ -269,99 +270,59 @@ end10:
 	VMAXPS     Y1, Y2, Y1
 	MOVQ       m+8(FP), DX
 	VMOVUPS    X1, (DX)
-	VXORPS     X2, X2, X2
-	MOVQ       CX, DX
-	SHRQ       $0x01, DX
-	TESTQ      DX, DX
-	JZ         end13
+	TESTQ      CX, CX
+	JZ         end12
 
-loop12:
-	VMOVUPS      (AX), Y3
-	VSUBPS       Y1, Y3, Y3
-	VMOVUPS      lanes4b400000<>+0(SB), Y4
-	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
-	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
-	VMOVAPS      Y3, Y5
-	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
-	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
-	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
-	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
-	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
-	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
-	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
-	VMULPS       Y5, Y5, Y7
-	VFMADD213PS  Y5, Y7, Y6
-	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
-	VCVTPS2DQ    Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y6, Y6
-	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
-	VANDPS       Y4, Y6, Y6
-	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
-	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
-	VMOVUPS      Y3, (AX)
-	VADDPS       X3, X2, X2
-	VEXTRACTF128 $0x01, Y3, X3
-	VADDPS       X3, X2, X2
+loop11:
+	VMOVUPS      (AX), Y2
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      lanes4b400000<>+0(SB), Y3
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y2, Y3
+	VSUBPS       lanes4b400000<>+0(SB), Y3, Y3
+	VMOVAPS      Y2, Y4
+	VFNMADD231PS lanes3f317218<>+0(SB), Y3, Y4
+	VFNMADD231PS lanesb102e308<>+0(SB), Y3, Y4
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y5
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y4, Y5
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y4, Y5
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y4, Y5
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y4, Y5
+	VMULPS       Y4, Y4, Y6
+	VFMADD213PS  Y4, Y6, Y5
+	VADDPS       lanes3f800000<>+0(SB), Y5, Y5
+	VCVTPS2DQ    Y3, Y3
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       Y3, Y5, Y5
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y2, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      Y5, (AX)
 	ADDQ         $0x20, AX
-	DECQ         DX
-	JNZ          loop12
+	DECQ         CX
+	JNZ          loop11
 
-end13:
-	BTQ          $0x00, CX
-	JCC          last11
-	VMOVUPS      (AX), Y3
-	VSUBPS       Y1, Y3, Y3
-	VMOVUPS      lanes4b400000<>+0(SB), Y4
-	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y3, Y4
-	VSUBPS       lanes4b400000<>+0(SB), Y4, Y4
-	VMOVAPS      Y3, Y5
-	VFNMADD231PS lanes3f317218<>+0(SB), Y4, Y5
-	VFNMADD231PS lanesb102e308<>+0(SB), Y4, Y5
-	VMOVUPS      lanes3ab511e8<>+0(SB), Y6
-	VFMADD213PS  lanes3c091d10<>+0(SB), Y5, Y6
-	VFMADD213PS  lanes3d2aac79<>+0(SB), Y5, Y6
-	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y5, Y6
-	VFMADD213PS  lanes3efffffe<>+0(SB), Y5, Y6
-	VMULPS       Y5, Y5, Y7
-	VFMADD213PS  Y5, Y7, Y6
-	VADDPS       lanes3f800000<>+0(SB), Y6, Y6
-	VCVTPS2DQ    Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y6, Y6
-	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y3, Y4
-	VANDPS       Y4, Y6, Y6
-	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y3, Y3
-	VBLENDVPS    Y3, lanes7f800000<>+0(SB), Y6, Y3
-	VMOVUPS      Y3, (AX)
-	VADDPS       X3, X2, X2
-
-last11:
+end12:
 	VSUBPS       Y1, Y0, Y0
 	VMOVUPS      lanes4b400000<>+0(SB), Y1
 	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y0, Y1
 	VSUBPS       lanes4b400000<>+0(SB), Y1, Y1
-	VMOVAPS      Y0, Y3
-	VFNMADD231PS lanes3f317218<>+0(SB), Y1, Y3
-	VFNMADD231PS lanesb102e308<>+0(SB), Y1, Y3
-	VMOVUPS      lanes3ab511e8<>+0(SB), Y4
-	VFMADD213PS  lanes3c091d10<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes3d2aac79<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes3efffffe<>+0(SB), Y3, Y4
-	VMULPS       Y3, Y3, Y5
-	VFMADD213PS  Y3, Y5, Y4
-	VADDPS       lanes3f800000<>+0(SB), Y4, Y4
+	VMOVAPS      Y0, Y2
+	VFNMADD231PS lanes3f317218<>+0(SB), Y1, Y2
+	VFNMADD231PS lanesb102e308<>+0(SB), Y1, Y2
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y3
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y2, Y3
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VFMADD213PS  Y2, Y4, Y3
+	VADDPS       lanes3f800000<>+0(SB), Y3, Y3
 	VCVTPS2DQ    Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y4, Y4
-	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y4, Y4
-	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y0, Y0
-	VBLENDVPS    Y0, lanes7f800000<>+0(SB), Y4, Y0
-	VADDPS       X0, X2, X2
-	MOVQ         z+16(FP), AX
-	VMOVUPS      X2, (AX)
+	VPADDD       Y1, Y3, Y3
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y0, Y0
+	VANDPS       Y0, Y3, Y3
+	MOVQ         s+16(FP), AX
+	VMOVUPS      X3, (AX)
 	VZEROUPPER
 	RET
 
@@ -475,57 +436,39 @@ DATA lanesc2aeac4f<>+24(SB)/4, $0xc2aeac4f
 DATA lanesc2aeac4f<>+28(SB)/4, $0xc2aeac4f
 GLOBL lanesc2aeac4f<>(SB), RODATA|NOPTR, $32
 
-DATA lanes42b17217<>+0(SB)/4, $0x42b17217
-DATA lanes42b17217<>+4(SB)/4, $0x42b17217
-DATA lanes42b17217<>+8(SB)/4, $0x42b17217
-DATA lanes42b17217<>+12(SB)/4, $0x42b17217
-DATA lanes42b17217<>+16(SB)/4, $0x42b17217
-DATA lanes42b17217<>+20(SB)/4, $0x42b17217
-DATA lanes42b17217<>+24(SB)/4, $0x42b17217
-DATA lanes42b17217<>+28(SB)/4, $0x42b17217
-GLOBL lanes42b17217<>(SB), RODATA|NOPTR, $32
-
-DATA lanes7f800000<>+0(SB)/4, $0x7f800000
-DATA lanes7f800000<>+4(SB)/4, $0x7f800000
-DATA lanes7f800000<>+8(SB)/4, $0x7f800000
-DATA lanes7f800000<>+12(SB)/4, $0x7f800000
-DATA lanes7f800000<>+16(SB)/4, $0x7f800000
-DATA lanes7f800000<>+20(SB)/4, $0x7f800000
-DATA lanes7f800000<>+24(SB)/4, $0x7f800000
-DATA lanes7f800000<>+28(SB)/4, $0x7f800000
-GLOBL lanes7f800000<>(SB), RODATA|NOPTR, $32
-
-// func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+// func Values(o *float32, z *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
 // Requires: AVX, FMA3
-TEXT ·Values(SB), NOSPLIT, $0-64
+TEXT ·Values(SB), NOSPLIT, $0-72
 	MOVQ o+0(FP), AX
-	MOVQ pool+16(FP), CX
-	MOVQ rows+24(FP), DX
-	MOVQ dim+40(FP), BX
+	MOVQ pool+24(FP), CX
+	MOVQ rows+32(FP), DX
+	MOVQ dim+48(FP), BX
 	SHLQ $0x02, BX
 	LEAQ (BX)(BX*2), SI
-	MOVQ stride+48(FP), R8
+	MOVQ stride+56(FP), R8
 	SHLQ $0x02, R8
 	MOVQ BX, DI
 
-strip14:
+strip13:
 	CMPQ    DI, $0x00000040
-	JLT     single15
-	MOVQ    from+56(FP), R9
+	JLT     single14
+	MOVQ    from+64(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh17
-	VMOVUPS (AX), Y0
-	VMOVUPS 32(AX), Y1
-	VMOVUPS (AX)(BX*1), Y2
-	VMOVUPS 32(AX)(BX*1), Y3
-	VMOVUPS (AX)(BX*2), Y4
-	VMOVUPS 32(AX)(BX*2), Y5
-	VMOVUPS (AX)(SI*1), Y6
-	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start18
+	JCC     fresh16
+	VMOVUPS (AX), Y1
+	VMOVUPS 32(AX), Y2
+	VMOVUPS (AX)(BX*1), Y3
+	VMOVUPS 32(AX)(BX*1), Y4
+	VMOVUPS (AX)(BX*2), Y5
+	VMOVUPS 32(AX)(BX*2), Y6
+	VMOVUPS (AX)(SI*1), Y7
+	VMOVUPS 32(AX)(SI*1), Y8
+	MOVQ    z+8(FP), R9
+	VMOVUPS (R9), X0
+	JMP     start17
 
-fresh17:
-	VXORPS Y0, Y0, Y0
+fresh16:
+	VXORPS X0, X0, X0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
@@ -533,105 +476,113 @@ fresh17:
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
 
-start18:
-	MOVQ  e+8(FP), R10
-	MOVQ  n+32(FP), R11
+start17:
+	MOVQ  e+16(FP), R10
+	MOVQ  n+40(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end20
+	JZ    end19
 
-loop19:
+loop18:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
-	VMOVUPS      (R12), Y8
-	VMOVUPS      32(R12), Y9
-	VBROADCASTSS (R10), Y10
-	VFMADD231PS  Y8, Y10, Y0
-	VFMADD231PS  Y9, Y10, Y1
-	VBROADCASTSS 4(R10), Y10
-	VFMADD231PS  Y8, Y10, Y2
-	VFMADD231PS  Y9, Y10, Y3
-	VBROADCASTSS 8(R10), Y10
-	VFMADD231PS  Y8, Y10, Y4
-	VFMADD231PS  Y9, Y10, Y5
-	VBROADCASTSS 12(R10), Y10
-	VFMADD231PS  Y8, Y10, Y6
-	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      (R12), Y9
+	VMOVUPS      32(R12), Y10
+	VBROADCASTSS (R10), Y11
+	VFMADD231PS  Y9, Y11, Y1
+	VFMADD231PS  Y10, Y11, Y2
+	VBROADCASTSS 4(R10), Y11
+	VFMADD231PS  Y9, Y11, Y3
+	VFMADD231PS  Y10, Y11, Y4
+	VBROADCASTSS 8(R10), Y11
+	VFMADD231PS  Y9, Y11, Y5
+	VFMADD231PS  Y10, Y11, Y6
+	VBROADCASTSS 12(R10), Y11
+	VFMADD231PS  Y9, Y11, Y7
+	VFMADD231PS  Y10, Y11, Y8
+	VADDPS       (R10), X0, X0
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop19
+	JNZ          loop18
 
-end20:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, 32(AX)
-	VMOVUPS Y2, (AX)(BX*1)
-	VMOVUPS Y3, 32(AX)(BX*1)
-	VMOVUPS Y4, (AX)(BX*2)
-	VMOVUPS Y5, 32(AX)(BX*2)
-	VMOVUPS Y6, (AX)(SI*1)
-	VMOVUPS Y7, 32(AX)(SI*1)
+end19:
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, (AX)(BX*1)
+	VMOVUPS Y4, 32(AX)(BX*1)
+	VMOVUPS Y5, (AX)(BX*2)
+	VMOVUPS Y6, 32(AX)(BX*2)
+	VMOVUPS Y7, (AX)(SI*1)
+	VMOVUPS Y8, 32(AX)(SI*1)
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     strip14
+	JMP     strip13
 
-single15:
+single14:
 	TESTQ   DI, DI
-	JZ      done16
-	MOVQ    from+56(FP), R9
+	JZ      done15
+	MOVQ    from+64(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh21
-	VMOVUPS (AX), Y0
-	VMOVUPS (AX)(BX*1), Y1
-	VMOVUPS (AX)(BX*2), Y2
-	VMOVUPS (AX)(SI*1), Y3
-	JMP     start22
+	JCC     fresh20
+	VMOVUPS (AX), Y1
+	VMOVUPS (AX)(BX*1), Y2
+	VMOVUPS (AX)(BX*2), Y3
+	VMOVUPS (AX)(SI*1), Y4
+	MOVQ    z+8(FP), R9
+	VMOVUPS (R9), X0
+	JMP     start21
 
-fresh21:
-	VXORPS Y0, Y0, Y0
+fresh20:
+	VXORPS X0, X0, X0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
 
-start22:
-	MOVQ  e+8(FP), R10
-	MOVQ  n+32(FP), R11
+start21:
+	MOVQ  e+16(FP), R10
+	MOVQ  n+40(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end24
+	JZ    end23
 
-loop23:
+loop22:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
-	VMOVUPS      (R12), Y4
-	VBROADCASTSS (R10), Y5
-	VFMADD231PS  Y4, Y5, Y0
-	VBROADCASTSS 4(R10), Y5
-	VFMADD231PS  Y4, Y5, Y1
-	VBROADCASTSS 8(R10), Y5
-	VFMADD231PS  Y4, Y5, Y2
-	VBROADCASTSS 12(R10), Y5
-	VFMADD231PS  Y4, Y5, Y3
+	VMOVUPS      (R12), Y5
+	VBROADCASTSS (R10), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(R10), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 8(R10), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 12(R10), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	VADDPS       (R10), X0, X0
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop23
+	JNZ          loop22
 
-end24:
-	VMOVUPS Y0, (AX)
-	VMOVUPS Y1, (AX)(BX*1)
-	VMOVUPS Y2, (AX)(BX*2)
-	VMOVUPS Y3, (AX)(SI*1)
+end23:
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, (AX)(BX*1)
+	VMOVUPS Y3, (AX)(BX*2)
+	VMOVUPS Y4, (AX)(SI*1)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
-	JMP     single15
+	JMP     single14
 
-done16:
+done15:
+	MOVQ    z+8(FP), AX
+	VMOVUPS X0, (AX)
 	VZEROUPPER
 	RET
 
@@ -648,12 +599,12 @@ TEXT ·QueryGrad(SB), NOSPLIT, $0-64
 	SHLQ $0x02, R8
 	MOVQ BX, DI
 
-strip25:
+strip24:
 	CMPQ    DI, $0x00000040
-	JLT     single26
+	JLT     single25
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh28
+	JCC     fresh27
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(BX*1), Y2
@@ -662,9 +613,9 @@ strip25:
 	VMOVUPS 32(AX)(BX*2), Y5
 	VMOVUPS (AX)(SI*1), Y6
 	VMOVUPS 32(AX)(SI*1), Y7
-	JMP     start29
+	JMP     start28
 
-fresh28:
+fresh27:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -674,14 +625,14 @@ fresh28:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start29:
+start28:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end31
+	JZ    end30
 
-loop30:
+loop29:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -702,9 +653,9 @@ loop30:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop30
+	JNZ          loop29
 
-end31:
+end30:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(BX*1)
@@ -716,34 +667,34 @@ end31:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     strip25
+	JMP     strip24
 
-single26:
+single25:
 	TESTQ   DI, DI
-	JZ      done27
+	JZ      done26
 	MOVQ    from+56(FP), R9
 	BTQ     $0x00, R9
-	JCC     fresh32
+	JCC     fresh31
 	VMOVUPS (AX), Y0
 	VMOVUPS (AX)(BX*1), Y1
 	VMOVUPS (AX)(BX*2), Y2
 	VMOVUPS (AX)(SI*1), Y3
-	JMP     start33
+	JMP     start32
 
-fresh32:
+fresh31:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start33:
+start32:
 	MOVQ  e+8(FP), R10
 	MOVQ  n+32(FP), R11
 	MOVQ  DX, R9
 	TESTQ R11, R11
-	JZ    end35
+	JZ    end34
 
-loop34:
+loop33:
 	MOVLQSX      (R9), R12
 	IMULQ        BX, R12
 	ADDQ         CX, R12
@@ -759,9 +710,9 @@ loop34:
 	ADDQ         $0x04, R9
 	ADDQ         R8, R10
 	DECQ         R11
-	JNZ          loop34
+	JNZ          loop33
 
-end35:
+end34:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, (AX)(BX*1)
 	VMOVUPS Y2, (AX)(BX*2)
@@ -769,9 +720,9 @@ end35:
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DI
-	JMP     single26
+	JMP     single25
 
-done27:
+done26:
 	VZEROUPPER
 	RET
 
@@ -790,9 +741,9 @@ TEXT ·AttendGrad(SB), NOSPLIT, $0-64
 	VBROADCASTF128 (DI), Y1
 	VBROADCASTSS   scale+40(FP), Y2
 
-pair36:
+pair35:
 	TESTQ        BX, BX
-	JLE          done37
+	JLE          done36
 	VMOVUPS      (CX), Y3
 	VSUBPS       Y0, Y3, Y3
 	VMOVUPS      lanes4b400000<>+0(SB), Y4
@@ -825,18 +776,38 @@ pair36:
 	VPERM2F128   $0x20, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)
 	CMPQ         BX, $0x01
-	JEQ          done37
+	JEQ          done36
 	VPERM2F128   $0x31, Y3, Y5, Y4
 	VMOVUPS      Y4, (AX)(SI*1)
 	LEAQ         (AX)(SI*2), AX
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x02, BX
-	JMP          pair36
+	JMP          pair35
 
-done37:
+done36:
 	VZEROUPPER
 	RET
+
+DATA lanes42b17217<>+0(SB)/4, $0x42b17217
+DATA lanes42b17217<>+4(SB)/4, $0x42b17217
+DATA lanes42b17217<>+8(SB)/4, $0x42b17217
+DATA lanes42b17217<>+12(SB)/4, $0x42b17217
+DATA lanes42b17217<>+16(SB)/4, $0x42b17217
+DATA lanes42b17217<>+20(SB)/4, $0x42b17217
+DATA lanes42b17217<>+24(SB)/4, $0x42b17217
+DATA lanes42b17217<>+28(SB)/4, $0x42b17217
+GLOBL lanes42b17217<>(SB), RODATA|NOPTR, $32
+
+DATA lanes7f800000<>+0(SB)/4, $0x7f800000
+DATA lanes7f800000<>+4(SB)/4, $0x7f800000
+DATA lanes7f800000<>+8(SB)/4, $0x7f800000
+DATA lanes7f800000<>+12(SB)/4, $0x7f800000
+DATA lanes7f800000<>+16(SB)/4, $0x7f800000
+DATA lanes7f800000<>+20(SB)/4, $0x7f800000
+DATA lanes7f800000<>+24(SB)/4, $0x7f800000
+DATA lanes7f800000<>+28(SB)/4, $0x7f800000
+GLOBL lanes7f800000<>(SB), RODATA|NOPTR, $32
 
 // func RowGrads(drow *float32, q *float32, do *float32, c *float32, rows *int32, n int, heads int, width int, stride int, vecs int)
 // Requires: AVX, FMA3
@@ -845,48 +816,48 @@ TEXT ·RowGrads(SB), NOSPLIT, $0-80
 	MOVQ n+40(FP), CX
 	MOVQ c+24(FP), DI
 
-tile38:
+tile37:
 	MOVLQSX (AX), R11
 	IMULQ   width+56(FP), R11
 	ADDQ    drow+0(FP), R11
 	MOVQ    R11, R12
 	MOVQ    DI, R8
 	CMPQ    CX, $0x01
-	JLE     short40
+	JLE     short39
 	ADDQ    stride+64(FP), R8
 	MOVLQSX 4(AX), R12
 	IMULQ   width+56(FP), R12
 	ADDQ    drow+0(FP), R12
 
-short40:
+short39:
 	MOVQ    R12, R13
 	MOVQ    R8, R9
 	CMPQ    CX, $0x02
-	JLE     short41
+	JLE     short40
 	ADDQ    stride+64(FP), R9
 	MOVLQSX 8(AX), R13
 	IMULQ   width+56(FP), R13
 	ADDQ    drow+0(FP), R13
 
-short41:
+short40:
 	MOVQ    R13, R14
 	MOVQ    R9, R10
 	CMPQ    CX, $0x03
-	JLE     short42
+	JLE     short41
 	ADDQ    stride+64(FP), R10
 	MOVLQSX 12(AX), R14
 	IMULQ   width+56(FP), R14
 	ADDQ    drow+0(FP), R14
 
-short42:
+short41:
 	MOVQ q+8(FP), DX
 	MOVQ do+16(FP), BX
 	MOVQ vecs+72(FP), SI
 	SHLQ $0x05, SI
 
-strip43:
+strip42:
 	CMPQ    SI, $0x00000040
-	JLT     single44
+	JLT     single43
 	VMOVUPS (R11), Y0
 	VMOVUPS 32(R11), Y1
 	VMOVUPS (R12), Y2
@@ -898,9 +869,9 @@ strip43:
 	MOVQ    heads+48(FP), R15
 	SHLQ    $0x05, R15
 
-strip46:
+strip45:
 	CMPQ         R15, $0x00000080
-	JLT          single47
+	JLT          single46
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (DI), Y10
@@ -1026,11 +997,11 @@ strip46:
 	ADDQ         $0x20, R9
 	ADDQ         $0x20, R10
 	SUBQ         $0x00000080, R15
-	JMP          strip46
+	JMP          strip45
 
-single47:
+single46:
 	TESTQ        R15, R15
-	JZ           done48
+	JZ           done47
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (DI), Y10
@@ -1066,9 +1037,9 @@ single47:
 	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
 	SUBQ         $0x00000020, R15
-	JMP          single47
+	JMP          single46
 
-done48:
+done47:
 	MOVQ    heads+48(FP), R15
 	NEGQ    R15
 	LEAQ    (DI)(R15*8), DI
@@ -1093,11 +1064,11 @@ done48:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000040, SI
-	JMP     strip43
+	JMP     strip42
 
-single44:
+single43:
 	TESTQ   SI, SI
-	JZ      done45
+	JZ      done44
 	VMOVUPS (R11), Y0
 	VMOVUPS (R12), Y1
 	VMOVUPS (R13), Y2
@@ -1105,9 +1076,9 @@ single44:
 	MOVQ    heads+48(FP), R15
 	SHLQ    $0x05, R15
 
-strip49:
+strip48:
 	CMPQ         R15, $0x00000080
-	JLT          single50
+	JLT          single49
 	VMOVUPS      (DX), Y4
 	VBROADCASTSS (DI), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -1193,11 +1164,11 @@ strip49:
 	ADDQ         $0x20, R9
 	ADDQ         $0x20, R10
 	SUBQ         $0x00000080, R15
-	JMP          strip49
+	JMP          strip48
 
-single50:
+single49:
 	TESTQ        R15, R15
-	JZ           done51
+	JZ           done50
 	VMOVUPS      (DX), Y4
 	VBROADCASTSS (DI), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -1223,9 +1194,9 @@ single50:
 	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
 	SUBQ         $0x00000020, R15
-	JMP          single50
+	JMP          single49
 
-done51:
+done50:
 	MOVQ    heads+48(FP), R15
 	NEGQ    R15
 	LEAQ    (DI)(R15*8), DI
@@ -1246,14 +1217,14 @@ done51:
 	ADDQ    $0x00000020, DX
 	ADDQ    $0x00000020, BX
 	SUBQ    $0x00000020, SI
-	JMP     single44
+	JMP     single43
 
-done45:
+done44:
 	MOVQ R10, DI
 	ADDQ stride+64(FP), DI
 	ADDQ $0x10, AX
 	SUBQ $0x04, CX
-	JG   tile38
+	JG   tile37
 	VZEROUPPER
 	RET
 
@@ -1272,7 +1243,7 @@ TEXT ·IndexScores(SB), NOSPLIT, $0-32
 	VXORPS       Y4, Y4, Y4
 	XORQ         DX, DX
 
-span52:
+span51:
 	VMOVUPS     (CX), X5
 	VMAXPS      X4, X5, X5
 	VMOVUPS     16(CX), X7
@@ -1298,7 +1269,7 @@ span52:
 	ADDQ        $0x40, CX
 	ADDQ        $0x10, DX
 	CMPQ        DX, BX
-	JLT         span52
+	JLT         span51
 	VZEROUPPER
 	RET
 
@@ -1311,11 +1282,11 @@ TEXT ·MaxIndex(SB), NOSPLIT, $0-20
 	VXORPS Y0, Y0, Y0
 	XORQ   DX, DX
 
-span53:
+span52:
 	VPMAXUD      (AX)(DX*1), Y0, Y0
 	ADDQ         $0x20, DX
 	CMPQ         DX, CX
-	JLT          span53
+	JLT          span52
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUD      X1, X0, X0
 	VPSHUFD      $0x4e, X0, X1

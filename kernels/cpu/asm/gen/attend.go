@@ -13,8 +13,8 @@ const group = 4
 func (g *gen) attend() {
 	g.scores()
 	g.softmax()
-	g.values("Values", 4)
-	g.values("QueryGrad", 8)
+	g.values("Values", 4, true)
+	g.values("QueryGrad", 8, false)
 	g.attendGrad()
 	g.rowGrads()
 	g.indexScores()
@@ -143,16 +143,17 @@ func (g *gen) twice(m operand.Mem) vec {
 }
 
 func (g *gen) softmax() {
-	g.fn("Softmax", "(e, m, z, sink *float32, n int)",
-		"Softmax turns the scores e [n, 4] into exponentials and sets the maxima m and sums z of four heads.",
-		"With n odd the last row must stand twice.")
+	g.fn("Softmax", "(e, m, s, sink *float32, n int)",
+		"Softmax turns the scores e [n, 4] into exponentials and sets the maxima m of four heads and the sink's exponentials",
+		"s. With n odd the last row must stand twice.")
 	e, n, p := g.arg("e"), g.arg("n"), g.GP64()
 	k := g.GP64()
 	sink := g.twice(at(g.arg("sink"), 0))
 	m := g.clone(sink)
+	g.INCQ(n)
+	g.SHRQ(operand.Imm(1), n)
 	g.MOVQ(e, p)
-	g.LEAQ(at(n, 1), k)
-	g.SHRQ(operand.Imm(1), k)
+	g.MOVQ(n, k)
 	g.loop(k, func() {
 		g.greater(m, g.load(at(p, 0)))
 		g.ADDQ(operand.Imm(32), p)
@@ -161,45 +162,39 @@ func (g *gen) softmax() {
 	g.VPERM2F128(operand.Imm(1), m, m, other)
 	g.greater(m, other)
 	g.VMOVUPS(m.AsX(), at(g.arg("m"), 0))
-
-	z, hi := g.XMM(), g.XMM()
-	g.VXORPS(z, z, z)
-	last := g.label("last")
-	one := func() vec {
-		x := g.exp(g.sub(g.load(at(e, 0)), m))
-		g.store(x, at(e, 0))
-		g.VADDPS(x.AsX(), z, z)
-		return x
-	}
-	pairs := g.GP64()
-	g.MOVQ(n, pairs)
-	g.SHRQ(operand.Imm(1), pairs)
-	g.loop(pairs, func() {
-		g.VEXTRACTF128(operand.Imm(1), one(), hi)
-		g.VADDPS(hi, z, z)
+	g.loop(n, func() {
+		g.store(g.expBelow(g.sub(g.load(at(e, 0)), m)), at(e, 0))
 		g.ADDQ(operand.Imm(32), e)
 	})
-	g.BTQ(operand.Imm(0), n)
-	g.JCC(operand.LabelRef(last))
-	one()
-	g.Label(last)
-	s := g.exp(g.sub(sink, m))
-	g.VADDPS(s.AsX(), z, z)
-	g.VMOVUPS(z, at(g.arg("z"), 0))
+	g.VMOVUPS(g.expBelow(g.sub(sink, m)).AsX(), at(g.arg("s"), 0))
 	g.end()
 }
 
-// values writes a weighted sum of rows for four heads, 16 channels at a time. Weights of heads are step bytes apart.
-func (g *gen) values(name string, step int) {
-	g.fn(name, "(o, e, pool *float32, rows *int32, n, dim, stride, from int)",
+// values writes a weighted sum of rows for four heads, 16 channels at a time. Weights of heads are step bytes apart. If sum is set the
+// weights themselves are summed beside: each strip does it again, which costs nothing where products are waited for.
+func (g *gen) values(name string, step int, sum bool) {
+	args, doc := "(o, e, pool *float32, rows *int32, n, dim, stride, from int)", ""
+	if sum {
+		args, doc = "(o, z, e, pool *float32, rows *int32, n, dim, stride, from int)", "z is likewise the chain of additions of e[j]."
+	}
+	g.fn(name, args,
 		name+" sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.",
-		fmt.Sprintf("The weights of row j begin at e[j*stride], %d bytes from head to head.", step))
+		fmt.Sprintf("The weights of row j begin at e[j*stride], %d bytes from head to head. %s", step, doc))
 	o, pool, rows, width := g.arg("o"), g.arg("pool"), g.arg("rows"), g.bytes("dim")
 	w3, left, stride := g.triple(width), g.GP64(), g.bytes("stride")
 	g.MOVQ(width, left)
+	z := g.XMM()
 	g.strips(left, 2, func(vecs int) {
 		out := heads(o, width, w3)
-		acc := g.sums(out, vecs)
+		acc := g.sums(out, vecs, func() {
+			if sum {
+				g.VMOVUPS(at(g.arg("z"), 0), z)
+			}
+		}, func() {
+			if sum {
+				g.VXORPS(z, z, z)
+			}
+		})
 		r, e, n := g.GP64(), g.arg("e"), g.arg("n")
 		g.MOVQ(rows, r)
 		g.loop(n, func() {
@@ -214,6 +209,9 @@ func (g *gen) values(name string, step int) {
 					g.fma(acc[h][v], w, row[v])
 				}
 			}
+			if sum {
+				g.VADDPS(at(e, 0), z, z)
+			}
 			g.ADDQ(operand.Imm(4), r)
 			g.ADDQ(stride, e)
 		})
@@ -224,11 +222,14 @@ func (g *gen) values(name string, step int) {
 		}
 		g.advance(vecs, o, pool)
 	})
+	if sum {
+		g.VMOVUPS(z, at(g.arg("z"), 0))
+	}
 	g.end()
 }
 
-// sums returns some vectors of each head from memory if the argument from is 1, else zeros.
-func (g *gen) sums(from []operand.Mem, vecs int) [][]vec {
+// sums returns some vectors of each head from memory if the argument from is 1, else zeros. It calls load or clear beside.
+func (g *gen) sums(from []operand.Mem, vecs int, load, clear func()) [][]vec {
 	acc := make([][]vec, len(from))
 	for h := range acc {
 		acc[h] = g.ymms(vecs)
@@ -241,8 +242,10 @@ func (g *gen) sums(from []operand.Mem, vecs int) [][]vec {
 			g.VMOVUPS(m.Offset(lane*v), acc[h][v])
 		}
 	}
+	load()
 	g.JMP(operand.LabelRef(start))
 	g.Label(fresh)
+	clear()
 	for _, a := range acc {
 		for _, v := range a {
 			g.VXORPS(v, v, v)

@@ -38,6 +38,12 @@ func (g *gen) horner(x vec, c []float32) vec {
 
 // exp returns e^x.
 func (g *gen) exp(x vec) vec {
+	y := g.expBelow(x)
+	return g.pick(g.compare(isGreater, x, g.all(expMax)), g.all(float32(math.Inf(1))), y)
+}
+
+// expBelow returns e^x of numbers that are not above expMax.
+func (g *gen) expBelow(x vec) vec {
 	n := g.load(g.all(expMagic))
 	g.fma(n, x, g.all(log2E))
 	g.VSUBPS(g.all(expMagic), n, n)
@@ -51,7 +57,7 @@ func (g *gen) exp(x vec) vec {
 	g.VPSLLD(operand.Imm(exponentOne), n, n)
 	g.VPADDD(n, y, y)
 	g.VANDPS(g.compare(notLess, x, g.all(expMin)), y, y)
-	return g.pick(g.compare(isGreater, x, g.all(expMax)), g.all(float32(math.Inf(1))), y)
+	return y
 }
 
 // sigmoid returns 1/(1 + e^-x).
