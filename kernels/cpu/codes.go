@@ -36,7 +36,7 @@ func (b *Backend) prepareCodes(w *tensor.Tensor) {
 	}
 	b.each(e*blocks(n), k*panel/4, func(lo, hi int, _ *scratch) {
 		for i := lo; i < hi; i++ {
-			c.pack(w, i)
+			c.pack(b.simd, w, i)
 		}
 	})
 }
@@ -79,20 +79,21 @@ func (c *codes) panelBytes() int {
 func (c *codes) lines() int { return (c.k + c.block - 1) / c.block }
 
 // pack fills panel i, counted over all matrices.
-func (c *codes) pack(w *tensor.Tensor, i int) {
+func (c *codes) pack(simd bool, w *tensor.Tensor, i int) {
 	first := i % blocks(c.n) * panel
 	rows, from := min(panel, c.n-first), i/blocks(c.n)*c.n+first
 	to := c.mem.Mem[i*c.panelBytes():][:c.panelBytes()]
-	clear(to)
 	line := c.scales.Type.Bytes(c.lines() * panel)
 	clear(c.scales.Mem[i*line:][:line]) // of columns that there are none of, too: nothing may depend on what the memory held
-	odd := false
+	ld := w.Type.Bytes(c.k)
+	done, odd := c.turn(simd, to, w.Mem[from*ld:][:rows*ld], rows, ld)
+	clear(to[done*unit:])
 	for r := range rows {
-		row := w.Mem[w.Type.Bytes((from+r)*c.k):][:w.Type.Bytes(c.k)]
+		row := w.Mem[(from+r)*ld:][2*done : ld]
 		if c.type_ == dtype.E2M1 {
-			packE2M1(to, row, r)
+			packE2M1(to[done*unit:], row, r)
 		} else {
-			odd = packE4M3(to, row, r) || odd
+			odd = packE4M3(to[done*unit:], row, r) || odd
 		}
 		odd = c.packScales(w, i, r, from+r) || odd
 	}
@@ -100,6 +101,16 @@ func (c *codes) pack(w *tensor.Tensor, i int) {
 	if odd {
 		c.odd.Mem[i] = 1
 	}
+}
+
+// turn sets the first units of a panel in assembly, and returns how many, and whether a code is NaN.
+func (c *codes) turn(simd bool, to, rows []byte, n, ld int) (done int, nan bool) {
+	done = turned(simd, n, ld/2)
+	if c.type_ == dtype.E2M1 {
+		turnQuads(to, rows, done, ld)
+		return done, false
+	}
+	return done, turnPairs(to, rows, done, ld)
 }
 
 // packE4M3 sets column r of a panel. It reports whether a code is NaN.
@@ -142,17 +153,18 @@ func quadAt(k, r int) (at, shift int) {
 
 // packScales sets column r of panel i's lines to the scales of a row of w. It reports whether one is beyond the assembly.
 func (c *codes) packScales(w *tensor.Tensor, i, r, row int) (odd bool) {
-	grid := scaleRow(w, row)
-	for l := range c.lines() {
-		at := (i*c.lines()+l)*panel + r
-		if c.type_ == dtype.E2M1 {
-			s := w.Scale.Mem[grid+l]
-			c.scales.Mem[at] = s
+	grid, lines := scaleRow(w, row), c.lines()
+	at := i*lines*panel + r
+	if c.type_ == dtype.E2M1 {
+		for l, s := range w.Scale.Mem[grid : grid+lines] {
+			c.scales.Mem[at+l*panel] = s
 			odd = odd || s == 0 || s == dtype.NaNE8M0
-			continue
 		}
+		return odd
+	}
+	for l := range lines {
 		s := scaleOf(w, grid+l)
-		c.scales.F32()[at] = s
+		c.scales.F32()[at+l*panel] = s
 		odd = odd || oddScale(s)
 	}
 	return odd

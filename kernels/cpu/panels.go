@@ -81,7 +81,9 @@ func (p *panels) pack(simd bool, w *tensor.Tensor, i int) {
 		}
 		packF32(p.mem.F32()[i*p.k*panel:][:p.k*panel], w.F32()[at:], rows, p.k)
 	} else {
-		packBF16(p.mem.BF16()[i*p.k*panel:][:p.k*panel], w.BF16()[at:], rows, p.k)
+		done := turned(simd, rows, p.k)
+		turnWords(p.mem.Mem[i*p.k*unit:][:p.k*unit], w.Mem[2*at:][:2*rows*p.k], done, 2*p.k)
+		packBF16(p.mem.BF16()[i*p.k*panel:][:p.k*panel], w.BF16()[at:], rows, p.k, done)
 	}
 }
 
@@ -104,9 +106,9 @@ func packF32(dst, src []float32, rows, k int) {
 	}
 }
 
-// packBF16 is packF32 for bfloat16, columns j and j+8 side by side.
-func packBF16(dst, src []uint16, rows, k int) {
-	for lo := 0; lo < k; lo += panel {
+// packBF16 is packF32 for bfloat16, columns j and j+8 side by side. The first lines are done.
+func packBF16(dst, src []uint16, rows, k, done int) {
+	for lo := done; lo < k; lo += panel {
 		hi := min(lo+panel, k)
 		for r := range panel {
 			at := 2*(r%8) + r/8

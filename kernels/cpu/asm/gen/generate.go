@@ -37,6 +37,7 @@ var families = []family{
 	{"index", (*gen).topMask},
 	{"maps", (*gen).maps},
 	{"norm", (*gen).norm},
+	{"panels", (*gen).panels},
 	{"pause", (*gen).pause},
 	{"pool", (*gen).pool},
 	{"quant", (*gen).quant},

@@ -1,0 +1,96 @@
+package cpu
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+
+	"furlong/dtype"
+	"furlong/kernels/cpu/asm"
+	"furlong/tensor"
+)
+
+// The assembly lays weights out as the Go code does: whole panels, ragged ones, rows that squares of sixteen words don't cover, NaN codes.
+func TestLayoutsAreTheSameInBothUnits(t *testing.T) {
+	if !asm.Available() {
+		t.Skip("no assembly on this machine")
+	}
+	fast, plain := open(Options{Threads: 2, Sleepy: true}, true), open(Options{Threads: 1}, false)
+	defer fast.Close()
+	defer plain.Close()
+	r := rand.NewChaCha8([32]byte{1})
+	for _, shape := range [][]int{{16, 16}, {16, 64}, {5, 64}, {35, 48}, {64, 70}, {32, 34}, {33, 514}, {3, 32, 192}, {2, 40, 98}, {16, 2 * (3*mostTurned + 16)}} {
+		for _, w := range []*tensor.Tensor{
+			tensor.New(dtype.F32, shape...), tensor.New(dtype.BF16, shape...),
+			tensor.NewQuantised(dtype.E4M3, dtype.E8M0, [2]int{128, 128}, 1, shape...),
+			tensor.NewQuantised(dtype.E2M1, dtype.E8M0, [2]int{1, 32}, 1, shape...),
+		} {
+			_, _ = r.Read(w.Mem)
+			if w.Quantised() {
+				_, _ = r.Read(w.Scale.Mem)
+			}
+			for _, rare := range []bool{false, true} {
+				if rare && w.Type == dtype.E4M3 {
+					tame(w.Mem)
+				}
+				checkLayouts(t, w, fast, plain)
+			}
+		}
+	}
+}
+
+// tame leaves one NaN among codes, in the last row.
+func tame(codes []byte) {
+	for i, c := range codes {
+		if c&0x7f == 0x7f {
+			codes[i] = 1
+		}
+	}
+	codes[len(codes)-3] = 0xff
+}
+
+func checkLayouts(t *testing.T, w *tensor.Tensor, fast, plain *Backend) {
+	t.Helper()
+	a, b := w.Clone(), w.Clone()
+	fast.Prepare(a)
+	for _, part := range a.Layout.Memory() { // nothing may depend on what the memory held
+		for i := range part {
+			part[i] = 0xa5
+		}
+	}
+	fast.Prepare(a)
+	plain.Prepare(b)
+	for i, want := range b.Layout.Memory() {
+		if got := a.Layout.Memory()[i]; !bytes.Equal(got, want) {
+			t.Errorf("%v: part %d of the layout is not what the Go code makes", w, i)
+		}
+	}
+}
+
+func BenchmarkLayout(b *testing.B) {
+	k := Open(Options{})
+	b.Cleanup(k.Close)
+	for _, w := range []*tensor.Tensor{
+		tensor.New(dtype.BF16, 32, 768, 768), tensor.New(dtype.F32, 32, 768, 384),
+		tensor.NewQuantised(dtype.E4M3, dtype.E8M0, [2]int{128, 128}, 1, 32, 768, 768),
+		tensor.NewQuantised(dtype.E2M1, dtype.E8M0, [2]int{1, 32}, 1, 32, 768, 768),
+	} {
+		b.Run(w.Type.String(), func(b *testing.B) {
+			k.Prepare(w)
+			b.SetBytes(int64(2 * len(w.Mem)))
+			for b.Loop() {
+				k.Prepare(w)
+			}
+		})
+	}
+	x, y := tensor.New(dtype.BF16, 32, 768, 768), tensor.New(dtype.BF16, 32, 768, 768)
+	b.Run("copy", func(b *testing.B) {
+		b.SetBytes(int64(2 * len(x.Mem)))
+		for b.Loop() {
+			k.each(32, 1<<20, func(lo, hi int, _ *scratch) {
+				n := len(x.Mem) / 32
+				copy(y.Mem[lo*n:hi*n], x.Mem[lo*n:])
+			})
+		}
+	})
+}
