@@ -70,10 +70,14 @@ func (ls *lanes) load() (sum expertLoad) {
 	return sum
 }
 
+// cacheTokens is the largest micro-batch of a lane: the activations of one layer for more tokens leave the core's caches, and lanes wait less
+// for each other's gradients when there are several micro-batches each. A tenth faster than 1,024 in bench's tiny model.
+const cacheTokens = 512
+
 // share cuts samples into micro-batches, and chooses lanes for them: as many as can all be busy, or one.
 func (ls *lanes) share(samples []*rl.Sample, budget int) ([]pass, []*lane) {
 	n := len(ls.split)
-	if ps := passes(samples, max(1, budget/n)); len(ps) >= n {
+	if ps := passes(samples, max(1, min(cacheTokens, budget/n))); len(ps) >= n {
 		return ps, ls.split
 	}
 	return passes(samples, budget), ls.whole
