@@ -25,6 +25,14 @@ type Backend interface {
 	Head
 }
 
+// A Grower is a Backend that can prepare some weights while they are still being written.
+type Grower interface {
+	// Grow is Prepare for as much of w as follows from its first n elements. n is 0 first, which says whether w can be prepared so, then rises to
+	// all; only then is the layout there. fresh is what has become final of the layout's only part: what Grow returns, one after
+	// the other, is the layout's memory.
+	Grow(w *tensor.Tensor, n int) (fresh []byte, ok bool)
+}
+
 // A View is a pool of rows and, for each query, the rows it reads, in position order: query t reads
 // pool rows Rows[Lo[t]:Hi[t]]. Queries of one sequence share one run of Rows, so a View of
 // a long sequence stays linear in its length.

@@ -78,15 +78,17 @@ func (e *Engine) stage(ctx context.Context, w rl.Weights) (rl.Attestation, error
 	}
 	held := e.held
 	held.Tensors = weightsync.Flatten(e.m.Params())
-	s, err := weightsync.Take(ctx, w, weightsync.Flatten(e.staged), held)
+	d := derivationOf(e.k, e.staged)
+	s, err := weightsync.TakeWith(ctx, w, weightsync.Flatten(e.staged), held, d.follow)
 	if err != nil {
 		return rl.Attestation{}, err
 	}
-	if err := e.derive(e.staged); err != nil {
+	layouts, err := d.end()
+	if err != nil {
 		return rl.Attestation{}, err
 	}
 	m := s.Manifest()
-	effective := m.Sums().Derived(e.staged).Effective()
+	effective := m.Sums().WithLayouts(layouts).Effective()
 	return rl.Attestation{Version: m.Version, State: m.State, Effective: effective, Tensors: len(m.Tensors), Bytes: m.Bytes()}, nil
 }
 
@@ -99,22 +101,6 @@ func twins(ps []*tensor.Param) []*tensor.Param {
 		out[i] = &twin
 	}
 	return out
-}
-
-// derive makes the layouts of ps anew from their values.
-func (e *Engine) derive(ps []*tensor.Param) error {
-	at := ""
-	err := guard(func() {
-		for _, p := range ps {
-			if at = p.Name; p.Product {
-				e.k.Prepare(p.Value)
-			}
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("%s: its layout: %w", at, err)
-	}
-	return nil
 }
 
 // cold derives the staged weights' layouts a second time, in memory that never held others, and compares.

@@ -18,6 +18,18 @@ import (
 // Digest returns the digest of b: XXH3-128, as any other implementation prints it.
 func Digest(b []byte) rl.Digest { return xxh3.Hash128(b).Bytes() }
 
+// A Hasher makes the [Digest] of bytes that come in pieces. The zero Hasher has seen none.
+type Hasher struct{ h xxh3.Hasher }
+
+// Write adds b.
+func (h *Hasher) Write(b []byte) { _, _ = h.h.Write(b) } // it never fails
+
+// Sum returns the digest of all that was added.
+func (h *Hasher) Sum() rl.Digest { return h.h.Sum128().Bytes() }
+
+// Reset forgets what was added.
+func (h *Hasher) Reset() { h.h.Reset() }
+
 // A Sum is the digest of one tensor and of what a backend derived from it.
 type Sum struct {
 	Info
@@ -53,16 +65,27 @@ func sums(ts []Tensor, layouts map[string]tensor.Layout) Sums {
 
 // Derived returns s with the digests of parameters' layouts.
 func (s Sums) Derived(params []*tensor.Param) Sums {
-	out := slices.Clone(s)
-	at := make(map[string]int, len(out))
-	for i := range out {
-		at[out[i].Name] = i
-	}
+	digests := make([]rl.Digest, len(params))
 	each(len(params), func(i int) {
-		if k, ok := at[params[i].Name]; ok && params[i].Value.Layout != nil {
-			out[k].Layout = LayoutDigest(params[i].Value.Layout)
+		if l := params[i].Value.Layout; l != nil {
+			digests[i] = LayoutDigest(l)
 		}
 	})
+	layouts := make(map[string]rl.Digest, len(params))
+	for i, p := range params {
+		layouts[p.Name] = digests[i]
+	}
+	return s.WithLayouts(layouts)
+}
+
+// WithLayouts returns s with the digests of layouts by the names of their weights.
+func (s Sums) WithLayouts(layouts map[string]rl.Digest) Sums {
+	out := slices.Clone(s)
+	for i := range out {
+		if d := layouts[out[i].Name]; d != (rl.Digest{}) {
+			out[i].Layout = d
+		}
+	}
 	return out
 }
 

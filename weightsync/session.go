@@ -19,6 +19,7 @@ type Session struct {
 	at   map[string]int
 	got  []spans
 	ends []bool // the tensor came as one chunk, whose digest was the tensor's
+	seen Follower
 
 	dup   int // chunks that came again
 	chunk int // chunks that came
@@ -51,6 +52,14 @@ func Begin(manifest []byte, into []Tensor, held Held) (*Session, error) {
 	}
 	return s, nil
 }
+
+// A Follower is told how many bytes of a tensor are there, from the first on: n rises from 0, and is all of them only when the tensor's digest
+// is the manifest's. It falls back to 0 when a chunk was damaged and comes again. The bytes stay as they are meanwhile. Calls for one tensor come one
+// after the other, for several at once.
+type Follower func(name string, n int)
+
+// Follow makes f follow all that comes from now on.
+func (s *Session) Follow(f Follower) { s.seen = f }
 
 // match lays out into in the manifest's order, and names every difference between the two.
 func (s *Session) match(into []Tensor) error {
@@ -187,11 +196,34 @@ func (s *Session) fit(c rl.Chunk) (*piece, error) {
 	return &piece{Chunk: c, i: i, at: span{c.Offset, c.Offset + len(c.Data)}}, nil
 }
 
-// place copies bytes that nobody has sent yet, and then looks at what has arrived.
+// place copies bytes that nobody has sent yet, and looks at what has arrived, bit by bit, while it lies in the processor's cache.
 func (s *Session) place(p *piece) {
 	to := s.into[p.i].Mem[p.at.lo:p.at.hi]
-	copy(to, p.Data)
-	p.err = p.damage(Digest(to))
+	e := &s.man.Tensors[p.i]
+	whole := len(to) == e.Bytes && p.Digest == e.Digest
+	var h Hasher
+	for lo := 0; lo < len(to); {
+		if whole {
+			s.tell(p.i, lo)
+		}
+		hi := min(lo+nearBytes, len(to))
+		copy(to[lo:hi], p.Data[lo:hi])
+		h.Write(to[lo:hi])
+		lo = hi
+	}
+	if p.err = p.damage(h.Sum()); p.err == nil && whole {
+		s.tell(p.i, e.Bytes)
+	}
+}
+
+// nearBytes are few enough that they, and what is made of them, stay in a core's own cache.
+const nearBytes = 1 << 16
+
+// tell tells the follower that the first n bytes of tensor i are there.
+func (s *Session) tell(i, n int) {
+	if s.seen != nil {
+		s.seen(s.man.Tensors[i].Name, n)
+	}
 }
 
 func (p *piece) damage(got rl.Digest) error {
@@ -248,7 +280,9 @@ func (s *Session) End() error {
 		}
 		if got, want := Digest(s.into[i].Mem), s.man.Tensors[i].Digest; got != want {
 			wrong[i] = fmt.Sprintf("%s: digest is %v, want %v", s.into[i].Name, got, want)
+			return
 		}
+		s.tell(i, s.man.Tensors[i].Bytes)
 	})
 	var all []string
 	for _, w := range wrong {

@@ -10,6 +10,11 @@ import (
 // Take reads a version into tensors that nobody reads meanwhile, and checks all of it. It returns the session, which has ended well, or the reason
 // why not with the tensor's name.
 func Take(ctx context.Context, w rl.Weights, into []Tensor, held Held) (*Session, error) {
+	return TakeWith(ctx, w, into, held, nil)
+}
+
+// TakeWith is [Take] with a follower, or nil.
+func TakeWith(ctx context.Context, w rl.Weights, into []Tensor, held Held, f Follower) (*Session, error) {
 	manifest, err := w.Manifest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
@@ -18,6 +23,7 @@ func Take(ctx context.Context, w rl.Weights, into []Tensor, held Held) (*Session
 	if err != nil {
 		return nil, err
 	}
+	s.Follow(f)
 	if got := s.man.Version; got != w.Version() {
 		return nil, fmt.Errorf("manifest: version is %v, want %v", got, w.Version())
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"furlong/dtype"
+	"furlong/kernels"
 	"furlong/kernels/cpu/asm"
 	"furlong/tensor"
 )
@@ -14,6 +15,7 @@ import (
 type panels struct {
 	e, n, k int
 	mem     *tensor.Tensor // of the weight's type
+	grown   int            // panels that [Backend.Grow] has packed
 }
 
 // Memory returns the panels, as products read them.
@@ -51,21 +53,51 @@ func (b *Backend) Prepare(w *tensor.Tensor) {
 		b.prepareCodes(w)
 		return
 	}
+	p := panelsOf(w)
+	b.each(p.count(), p.k*panel/8, func(lo, hi int, _ *scratch) {
+		for i := lo; i < hi; i++ {
+			p.pack(b.simd, w, i)
+		}
+	})
+}
+
+// Grow packs panels whose rows are all there.
+func (b *Backend) Grow(w *tensor.Tensor, n int) (fresh []byte, ok bool) {
+	if len(w.Shape) < 2 || w.Quantised() {
+		return nil, false
+	}
+	p := panelsOf(w)
+	if n == 0 {
+		p.grown = 0
+		return nil, true
+	}
+	rows := n / p.k
+	from, to := p.grown, rows/p.n*blocks(p.n)+rows%p.n/panel
+	for ; p.grown < to; p.grown++ {
+		p.pack(b.simd, w, p.grown)
+	}
+	size := p.mem.Type.Bytes(p.k * panel)
+	return p.mem.Mem[from*size : to*size], true
+}
+
+var _ kernels.Grower = (*Backend)(nil)
+
+// panelsOf returns w's panels, new ones if it has none of its shape.
+func panelsOf(w *tensor.Tensor) *panels {
 	if w.Type != dtype.F32 && w.Type != dtype.BF16 || w.Len() == 0 {
 		panic(fmt.Sprintf("prepare: weight is %v, want F32 or BF16 and no empty axis, or codes with scales", w))
 	}
 	e, n, k := shape(w)
 	p, ok := w.Layout.(*panels)
 	if !ok || p.e != e || p.n != n || p.k != k || p.mem.Type != w.Type {
-		p = &panels{e, n, k, tensor.New(w.Type, e*blocks(n), k, panel)}
+		p = &panels{e: e, n: n, k: k, mem: tensor.New(w.Type, e*blocks(n), k, panel)}
 		w.Layout = p
 	}
-	b.each(e*blocks(n), k*panel/8, func(lo, hi int, _ *scratch) {
-		for i := lo; i < hi; i++ {
-			p.pack(b.simd, w, i)
-		}
-	})
+	return p
 }
+
+// count returns how many panels all matrices have.
+func (p *panels) count() int { return p.e * blocks(p.n) }
 
 // blocks returns how many panels n columns take.
 func blocks(n int) int { return (n + panel - 1) / panel }
