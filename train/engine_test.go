@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"furlong/dtype"
+	"furlong/kernels"
+	"furlong/kernels/cpu"
 	"furlong/kernels/ref"
 	"furlong/model"
 	"furlong/ops"
@@ -86,20 +88,37 @@ func TestMemoryStaysFlat(t *testing.T) {
 	}
 }
 
-// Scoring needs the memory of one micro-batch, not of the batch.
+// A step needs the memory of one micro-batch a lane, not of the batch, and lanes share the budget.
 func TestMemoryDependsOnTheBudget(t *testing.T) {
 	long(t)
-	used := map[int]int{}
-	for _, budget := range []int{1, 100_000} {
+	used := func(k kernels.Backend, budget, groups int) int {
 		c := settings()
 		c.MaxTokens = budget
-		e := cpuEngine(t, c, dtype.F32)
-		mustStep(t, e, batch(1, 24, 16))
-		used[budget] = e.Bytes()
+		e := engine(t, c, actor(dtype.F32, 1), k)
+		mustStep(t, e, batch(1, groups, 16))
+		return e.Bytes()
 	}
-	if !(used[1] < used[100_000]) {
-		t.Errorf("%d bytes in micro-batches of one sequence, %d in one of all, want less", used[1], used[100_000])
+	two := cpu.Open(cpu.Options{Threads: 2, Sleepy: true})
+	defer two.Close()
+	if small, large := used(two, 100_000, 8), used(two, 100_000, 24); large > small {
+		t.Errorf("%d bytes for a batch, %d for one three times as large, want no more", small, large)
 	}
+	var l lanes
+	l.split = []*lane{{}, {}}
+	if ps, on := l.share(batch(1, 24, 16).Samples, 100_000); len(on) != 2 || longest(ps) > cacheTokens {
+		t.Errorf("micro-batches of up to %d tokens on %d lanes, want at most %d on 2", longest(ps), len(on), cacheTokens)
+	}
+	if ps, _ := l.share(batch(1, 24, 16).Samples, 200); longest(ps) > 100 {
+		t.Errorf("micro-batches of up to %d tokens, want at most 100: two lanes share a budget of 200", longest(ps))
+	}
+}
+
+// longest returns the tokens of the largest micro-batch.
+func longest(ps []pass) (n int) {
+	for _, p := range ps {
+		n = max(n, p.in.Len())
+	}
+	return n
 }
 
 // The load counts each token's choices once, with and without recomputation, and starts anew with each step.
