@@ -22,6 +22,10 @@ type LoadOptions struct {
 	Experts int    // routed experts: what the entries of routing tables must stay below
 	Scheme  Scheme // 0: see by the names
 	Config  []byte // config.json, which must not contradict the tensors' formats; nil: that beside the tensors, if there is one
+
+	// Each is called with each parameter when its Value is filled, in the parameters' order, and may then take the Value away: so a model that
+	// does not fit in memory can be read. nil: nobody is called.
+	Each func(p *tensor.Param) error
 }
 
 // complete sees by the names which scheme they are in.
@@ -111,7 +115,7 @@ type loader struct {
 
 // A step fills one run of a parameter's elements.
 type step struct {
-	value  *tensor.Tensor
+	param  *tensor.Param
 	piece  Piece
 	weight Weight
 }
@@ -144,7 +148,7 @@ func (l *loader) plan(p *tensor.Param) {
 		} else if err := sameFormat(first, w); err != nil && first.Name != "" && w.Name != "" {
 			l.bad(piece.Name, "%v", err)
 		}
-		l.steps = append(l.steps, step{p.Value, piece, w})
+		l.steps = append(l.steps, step{p, piece, w})
 	}
 }
 
@@ -228,13 +232,19 @@ func isDraft(name string, layers int) bool {
 }
 
 func (l *loader) fill() error {
-	for _, s := range l.steps {
+	for i, s := range l.steps {
 		src, err := s.weight.Read(l.src)
 		if err != nil {
 			return err
 		}
-		way, loss := Convert(s.piece.Of(s.value), src)
+		way, loss := Convert(s.piece.Of(s.param.Value), src)
 		l.report.add(s.piece.Name, src, way, loss.Changed)
+		if l.opt.Each == nil || i+1 < len(l.steps) && l.steps[i+1].param == s.param {
+			continue
+		}
+		if err := l.opt.Each(s.param); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package hf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -342,5 +343,33 @@ func TestLoadNamesTheFile(t *testing.T) {
 	file := filepath.Join(dir, "model.safetensors")
 	if _, err := Load(file, blank(want, dtype.Invalid), options); err != nil {
 		t.Errorf("loading the file itself: %v", err)
+	}
+}
+
+// Parameters are handed over one by one, filled and in order, and may be taken away.
+func TestLoadHandsOver(t *testing.T) {
+	for s := Memory; s <= Wire; s++ {
+		dir := filepath.Join(t.TempDir(), "d")
+		want := model(t, dtype.BF16)
+		if err := Save(dir, want, s, []byte("{}"), SaveOptions{goldenExperts, 0}); err != nil {
+			t.Fatal(err)
+		}
+		got := blank(want, dtype.Invalid)
+		opt, n := options, 0
+		opt.Each = func(p *tensor.Param) error {
+			if p != got[n] || !bytes.Equal(p.Value.Mem, want[n].Value.Mem) {
+				t.Errorf("%v: parameter %d is %s with % x, want %s with % x", s, n, p.Name, p.Value.Mem, want[n].Name, want[n].Value.Mem)
+			}
+			p.Value, n = nil, n+1
+			return nil
+		}
+		if _, err := Load(dir, got, opt); err != nil || n != len(want) {
+			t.Errorf("%v: %d parameters were handed over, %v; want %d", s, n, err, len(want))
+		}
+		full, stop := blank(want, dtype.Invalid), errors.New("enough")
+		opt.Each = func(*tensor.Param) error { return stop }
+		if _, err := Load(dir, full, opt); !errors.Is(err, stop) {
+			t.Errorf("%v: an error on the way gives %v", s, err)
+		}
 	}
 }
