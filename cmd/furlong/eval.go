@@ -38,8 +38,17 @@ func runEval(ctx context.Context, e *env) int {
 	return e.fail(errors.Join(e.printResult(res, out.JSON), writeResult(out.File, res)))
 }
 
+// An evaluated is what eval found, and of which weights: as the engine attested them.
+type evaluated struct {
+	*eval.Result
+	State     rl.Digest `json:"state"`
+	Effective rl.Digest `json:"effective"`
+	Format    string    `json:"rollout_format"`
+	KV        string    `json:"rollout_kv_format"`
+}
+
 // writeResult writes the whole result to a file, if one is named.
-func writeResult(path string, res *eval.Result) error {
+func writeResult(path string, res *evaluated) error {
 	if path == "" {
 		return nil
 	}
@@ -47,8 +56,8 @@ func writeResult(path string, res *eval.Result) error {
 }
 
 // eval evaluates the policy that the flags name.
-func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
-	p, err := loadPolicy(f.model, e.log)
+func (e *env) eval(ctx context.Context, f *trainFlags) (*evaluated, error) {
+	p, err := loadPolicyFor(f.model, formatOf(f.rollout), e.log)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +90,9 @@ func (e *env) eval(ctx context.Context, f *trainFlags) (*eval.Result, error) {
 	}
 	line := e.follow("eval", "samples", int64(len(prompts)*f.eval.Samples), f.talk)
 	defer line.Finish()
-	return eval.Run(ctx, engine, prompts, f.eval.Samples, f.eval.sampling(f.sample, p.tok), pool, p.tok.Decode, func(done, _ int) { line.Set(int64(done), "") })
+	res, err := eval.Run(ctx, engine, prompts, f.eval.Samples, f.eval.sampling(f.sample, p.tok), pool, p.tok.Decode, func(done, _ int) { line.Set(int64(done), "") })
+	a := engine.Attestation()
+	return &evaluated{res, a.State, a.Effective, f.rollout.Format, f.rollout.KV}, err
 }
 
 // serveOnce gives the engine the policy's weights in its format, as version 1.
@@ -111,7 +122,7 @@ func grader(c reward.Config) (*reward.Pool, error) {
 	return reward.NewPool(r, c), nil
 }
 
-func (e *env) printResult(r *eval.Result, asJSON bool) error {
+func (e *env) printResult(r *evaluated, asJSON bool) error {
 	for _, s := range r.Scores {
 		fmt.Fprintf(e.stdout, "pass@%-3d %.4f [%.4f, %.4f] over %d problems\n", s.K, s.Value, s.Low, s.High, s.Problems)
 	}

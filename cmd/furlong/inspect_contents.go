@@ -43,6 +43,7 @@ type modelContents struct {
 	List       []tensorContents  `json:"list,omitempty"`
 	Wrong      []string          `json:"wrong,omitempty"`  // tensors that are not those of config.json's model
 	Digest     string            `json:"digest,omitempty"` // of names, formats, shapes and digests, in the order of names
+	State      *stateContents    `json:"state,omitempty"`  // nil without --digest, and where it is not known what model this is
 }
 
 // formatContents counts the tensors of one format.
@@ -68,30 +69,61 @@ func inspect(ctx context.Context, opts inspectOptions) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	has := func(name string) bool {
-		_, err := os.Stat(filepath.Join(opts.Path, name))
-		return err == nil
-	}
-	switch {
-	case !info.IsDir():
+	if !info.IsDir() {
 		c.Kind = "safetensors file"
 		return c, c.readFile(ctx, opts)
-	case has("manifest.json"):
-		c.Kind = "checkpoint of a run"
+	}
+	if c.Kind, err = kindOf(opts.Path); err != nil {
+		return nil, err
+	}
+	switch c.Kind {
+	case runKind:
 		if c.Loop, err = orchestrator.ReadSaved(opts.Path); err != nil {
 			return nil, err
 		}
 		return c, c.excuse(c.readTrainer(ctx, filepath.Join(opts.Path, "trainer"), opts))
-	case has("optimizer.safetensors"):
-		c.Kind = "state of a trainer"
+	case trainerKind:
 		return c, c.readTrainer(ctx, opts.Path, opts)
-	case has("model.safetensors"), has("model.safetensors.index.json"):
-		c.Kind = "model"
-		return c, c.readModel(ctx, opts.Path, opts)
-	case has("checkpoints"):
-		return nil, fmt.Errorf("%s is the directory of a run, want one of its checkpoints: %s", opts.Path, filepath.Join(opts.Path, "checkpoints", "step-*"))
 	}
-	return nil, fmt.Errorf("%s has neither model.safetensors, model.safetensors.index.json, optimizer.safetensors nor manifest.json: it is no checkpoint", opts.Path)
+	return c, c.readModel(ctx, opts.Path, opts)
+}
+
+// What a directory is.
+const (
+	runKind     = "checkpoint of a run"
+	trainerKind = "state of a trainer"
+	modelKind   = "model"
+)
+
+// kindOf returns what a directory is, by the files that it has.
+func kindOf(dir string) (string, error) {
+	has := func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	}
+	switch {
+	case has("manifest.json"):
+		return runKind, nil
+	case has("optimizer.safetensors"):
+		return trainerKind, nil
+	case has("model.safetensors"), has("model.safetensors.index.json"):
+		return modelKind, nil
+	case has("checkpoints"):
+		return "", fmt.Errorf("%s is the directory of a run, want one of its checkpoints: %s", dir, filepath.Join(dir, "checkpoints", "step-*"))
+	}
+	return "", fmt.Errorf("%s has neither model.safetensors, model.safetensors.index.json, optimizer.safetensors nor manifest.json: it is no checkpoint", dir)
+}
+
+// modelIn returns where the model's files are in a directory of any kind.
+func modelIn(dir string) (string, error) {
+	kind, err := kindOf(dir)
+	switch kind {
+	case runKind:
+		dir = filepath.Join(dir, "trainer", "model")
+	case trainerKind:
+		dir = filepath.Join(dir, "model")
+	}
+	return dir, err
 }
 
 // excuse takes an error of reading for what it is where the manifest has shown damage.
@@ -132,6 +164,11 @@ func (c *contents) readModel(ctx context.Context, dir string, opts inspectOption
 	}
 	if m.Config != nil {
 		m.compare(src, raw)
+	}
+	if opts.Digest && m.Config != nil && len(m.Wrong) == 0 {
+		if m.State, err = readState(ctx, dir, opts); err != nil {
+			return err
+		}
 	}
 	c.Model = m
 	return nil

@@ -66,6 +66,14 @@ func (m *modelContents) print(w io.Writer) {
 	if m.Digest != "" {
 		fmt.Fprintf(w, "digest\t%s\n", m.Digest)
 	}
+	switch {
+	case m.State != nil:
+		m.State.print(w)
+	case m.Digest != "" && m.Config == nil:
+		fmt.Fprintf(w, "state\tnot known: there is no config.json beside the tensors\n")
+	case m.Digest != "":
+		fmt.Fprintf(w, "state\tnot known: the tensors are not those of config.json's model\n")
+	}
 	m.printList(w)
 }
 

@@ -64,6 +64,12 @@ func newPolicy(raw []byte, where string, f modelFlags) (*policy, error) {
 
 // loadPolicy returns the policy that the flags name, with its weights.
 func loadPolicy(f modelFlags, log *slog.Logger) (*policy, error) {
+	return loadPolicyFor(f, quant.Recipe{}, log)
+}
+
+// loadPolicyFor returns the policy that the flags name for an engine that holds weights by a recipe: where the checkpoint does so too, its bytes are
+// kept, since codes that are unpacked and packed again mean the same numbers but may be others.
+func loadPolicyFor(f modelFlags, r quant.Recipe, log *slog.Logger) (*policy, error) {
 	if f.Checkpoint == "" {
 		return builtIn(f)
 	}
@@ -74,6 +80,9 @@ func loadPolicy(f modelFlags, log *slog.Logger) (*policy, error) {
 	}
 	p, err := newPolicy(raw, at, f)
 	if err != nil {
+		return nil, err
+	}
+	if err := p.keep(f.Checkpoint, r); err != nil {
 		return nil, err
 	}
 	rep, err := hf.Load(f.Checkpoint, p.Params(), p.options())
@@ -98,6 +107,18 @@ func builtIn(f modelFlags) (*policy, error) {
 	}
 	_, err = hf.LoadFrom(w, p.Params(), p.options())
 	return p, err
+}
+
+// keep gives the weights the formats of a recipe if those of a checkpoint have the same.
+func (p *policy) keep(path string, r quant.Recipe) error {
+	if r == (quant.Recipe{}) {
+		return nil
+	}
+	own, err := hf.ReadRecipe(path, p.options())
+	if err != nil || own.Dense != r.Dense || own.Experts != r.Experts {
+		return err
+	}
+	return r.Apply(p.Params())
 }
 
 func (p *policy) options() hf.LoadOptions {
