@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"furlong/config"
 	"furlong/kernels"
@@ -49,7 +50,8 @@ func backend(name string, threads int) (kernels.Backend, func()) {
 	if name == "ref" {
 		return ref.New[float32](), func() {}
 	}
-	b := cpu.New(threads)
+	begin := time.Now()
+	b := cpu.Open(cpu.Options{Threads: threads, Now: func() time.Duration { return time.Since(begin) }})
 	return b, b.Close
 }
 

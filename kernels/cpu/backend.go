@@ -3,6 +3,7 @@ package cpu
 import (
 	"runtime"
 	"sync"
+	"time"
 
 	"furlong/kernels"
 	"furlong/kernels/cpu/asm"
@@ -28,6 +29,10 @@ var _ kernels.Backend = (*Backend)(nil)
 type Options struct {
 	Threads int  // cores to use, the caller's included; 0 for GOMAXPROCS
 	Sleepy  bool // idle helpers sleep at once: for machines that other busy processes share
+
+	// Now is a clock that never goes back. By it threads see that they have lost their processors to others, and helpers are sleepy for a while. It
+	// changes no result.
+	Now func() time.Duration
 }
 
 // spin is how often a helper looks for work before it sleeps, about 100 microseconds; sleepy ones look once.
@@ -50,7 +55,7 @@ func open(o Options, simd bool) *Backend {
 	if o.Sleepy {
 		looks = sleepy
 	}
-	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: newPool(o.Threads, looks)}
+	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: newPool(o.Threads, looks, o.Now)}
 	b.jobs.New = func() any { return new(job) }
 	b.grads.New = func() any { return new(attentionGrad) }
 	return b
@@ -68,7 +73,7 @@ func (b *Backend) Split(n int) []kernels.Backend {
 		b.splits = map[int][]kernels.Backend{}
 	}
 	for len(b.splits[n]) < n {
-		o := Options{Threads: b.pool.threads / n, Sleepy: b.pool.spin == sleepy}
+		o := Options{Threads: b.pool.threads / n, Sleepy: b.pool.spin == sleepy, Now: b.pool.now}
 		b.splits[n] = append(b.splits[n], open(o, b.simd))
 	}
 	return b.splits[n]

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"furlong/kernels/cpu/asm"
 )
@@ -25,7 +26,9 @@ type work interface {
 type pool struct {
 	slots   [numSlots]slot
 	threads int
-	spin    int // looks for work before a helper sleeps
+	spin    int                  // looks for work before a helper sleeps
+	now     func() time.Duration // nil: nobody knows
+	shared  atomic.Int64         // until when the processors are taken to be shared, and helpers sleep at once; 0 for never
 	parked  atomic.Int32
 	wake    chan struct{}
 	closed  atomic.Bool
@@ -39,6 +42,13 @@ const (
 	indexMask = 1<<indexBits - 1
 	restLook  = 256  // who spins lets other goroutines run once in so many looks
 	patience  = 2000 // looks of a caller at chunks that others run, before it sleeps: they may have lost the processor to it
+)
+
+// Whoever spins uses up the time that a busy machine gives its thread, and is without a processor when there is work; one that slept gets a
+// processor at once. So nobody spins for a while after a spinning thread has lost its processor. It shows by the clock: restLook looks take some 10 microseconds.
+const (
+	lostTime   = time.Millisecond
+	sharedTime = 250 * time.Millisecond
 )
 
 // A slot holds the work of one caller. claim says which chunks nobody has taken, from front (the middle bits) up to, not including, back (the
@@ -61,9 +71,9 @@ type failure struct {
 	stack []byte
 }
 
-// newPool returns a pool of threads-1 helpers.
-func newPool(threads, spin int) *pool {
-	p := &pool{threads: threads, spin: spin, wake: make(chan struct{}, threads)}
+// newPool returns a pool of threads-1 helpers. now may be nil.
+func newPool(threads, spin int, now func() time.Duration) *pool {
+	p := &pool{threads: threads, spin: spin, now: now, wake: make(chan struct{}, threads)}
 	p.scratch.New = func() any { return new(scratch) }
 	for i := range p.slots {
 		p.slots[i].ready = make(chan struct{}, 1)
@@ -94,7 +104,7 @@ func (p *pool) run(n int, w work) {
 	for sl.step(s, front) {
 	}
 	p.scratch.Put(s)
-	sl.wait(uint32(n))
+	sl.wait(p, uint32(n))
 	f := sl.fail.Load()
 	sl.close()
 	if f != nil {
@@ -188,11 +198,12 @@ func (sl *slot) do(i int, s *scratch) {
 }
 
 // wait returns when all n chunks are done.
-func (sl *slot) wait(n uint32) {
+func (sl *slot) wait(p *pool, n uint32) {
+	var r rests
 	for i := 0; i < patience && sl.done.Load() < n; i++ {
 		pause(1)
-		if i%restLook == restLook-1 {
-			runtime.Gosched()
+		if i%restLook == restLook-1 && !r.rest(p) {
+			break
 		}
 	}
 	if sl.done.Load() == n {
@@ -203,6 +214,7 @@ func (sl *slot) wait(n uint32) {
 		<-sl.ready
 	}
 	sl.asleep.Store(false)
+	r.rest(p) // a long sleep was for a helper without a processor, or for a long chunk, beside which it costs little to wake helpers
 }
 
 // call wakes up to n sleeping helpers.
@@ -231,17 +243,56 @@ func (p *pool) help() {
 	}
 }
 
-// search looks for chunks as often as the pool spins. It returns true if it ran any.
+// search looks for chunks as often as the pool spins, once where processors are shared. It returns true if it ran any.
 func (p *pool) search(s *scratch) bool {
-	for i := range p.spin {
+	looks := p.spin
+	if p.isShared() {
+		looks = sleepy
+	}
+	var r rests
+	for i := range looks {
 		if p.look(s) {
 			return true
 		}
 		pause(1)
-		if i%restLook == restLook-1 {
-			runtime.Gosched()
+		if i%restLook == restLook-1 && !r.rest(p) {
+			return false
 		}
 	}
+	return false
+}
+
+// rests are the pauses of one who spins: it lets other goroutines run, and reads the clock.
+type rests struct {
+	last time.Duration
+	seen bool
+}
+
+// rest returns false if much more time has passed since the last rest than spinning takes: the thread has been without a processor.
+func (r *rests) rest(p *pool) bool {
+	runtime.Gosched()
+	if p.now == nil {
+		return true
+	}
+	t := p.now()
+	lost := r.seen && t-r.last > lostTime
+	r.last, r.seen = t, true
+	if lost {
+		p.shared.Store(int64(t + sharedTime))
+	}
+	return !lost
+}
+
+// isShared reports whether a spinning thread has lost its processor lately. The clock is read only after it has happened.
+func (p *pool) isShared() bool {
+	until := p.shared.Load()
+	if until == 0 {
+		return false
+	}
+	if p.now() < time.Duration(until) {
+		return true
+	}
+	p.shared.CompareAndSwap(until, 0)
 	return false
 }
 

@@ -2,10 +2,12 @@ package cpu
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // tally counts how often each chunk ran.
@@ -26,7 +28,7 @@ func (c tally) check(t *testing.T, name string) {
 func TestPoolRunsEachChunkOnce(t *testing.T) {
 	for _, tt := range []struct{ threads, spin, callers int }{{1, 1, 3}, {2, 1, 1}, {2, 100, 3}, {4, 1, numSlots + 4}} {
 		name := fmt.Sprintf("%d threads, %d looks, %d callers", tt.threads, tt.spin, tt.callers)
-		p := newPool(tt.threads, tt.spin)
+		p := newPool(tt.threads, tt.spin, nil)
 		var callers sync.WaitGroup
 		for c := range tt.callers {
 			callers.Go(func() {
@@ -40,6 +42,50 @@ func TestPoolRunsEachChunkOnce(t *testing.T) {
 		callers.Wait()
 		p.close()
 	}
+}
+
+// A jumping clock is further by step at every reading.
+func jumping(step time.Duration) func() time.Duration {
+	var t atomic.Int64
+	return func() time.Duration { return time.Duration(t.Add(int64(step))) }
+}
+
+// TestPoolParksWhenProcessorsAreShared has helpers that would spin for ever. They sleep once the clock says that they lost their processors, chunks
+// run all the same, and after a while without such a loss helpers spin again.
+func TestPoolParksWhenProcessorsAreShared(t *testing.T) {
+	p := newPool(3, 1<<62, jumping(2*lostTime))
+	for p.parked.Load() < 2 {
+		runtime.Gosched()
+	}
+	if !p.isShared() {
+		t.Error("helpers sleep and the pool does not know why")
+	}
+	for round := range 300 {
+		work := make(tally, round%23)
+		p.run(len(work), work)
+		work.check(t, "shared")
+	}
+	for n := 0; p.isShared(); n++ { // every question takes its time
+		if runtime.Gosched(); n > 10000 {
+			t.Fatalf("still shared %v after the last loss", sharedTime)
+		}
+	}
+	p.close()
+}
+
+// TestPoolSpins wants helpers awake as long as the clock goes on as it should.
+func TestPoolSpins(t *testing.T) {
+	p := newPool(1, 20*restLook, jumping(lostTime))
+	var r rests
+	for range 100 {
+		if !r.rest(p) {
+			t.Fatalf("a rest %v after the last counts as a loss of the processor", lostTime)
+		}
+	}
+	if p.isShared() {
+		t.Error("processors count as shared")
+	}
+	p.close()
 }
 
 // A trap is work whose chunk at panics.
@@ -57,7 +103,7 @@ func (w trap) chunk(i int, s *scratch) {
 
 // TestPoolPanics wants the panic of a chunk, wherever it ran, in the caller, and the pool fit for more.
 func TestPoolPanics(t *testing.T) {
-	p := newPool(3, 1)
+	p := newPool(3, 1, nil)
 	defer p.close()
 	for round := range 50 {
 		w := trap{make(tally, 9), round % 9}
