@@ -94,3 +94,42 @@ func BenchmarkLayout(b *testing.B) {
 		}
 	})
 }
+
+// What has grown is what Prepare makes, and Grow has returned all of it.
+func TestGrow(t *testing.T) {
+	k := Open(Options{Threads: 1})
+	defer k.Close()
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, shape := range [][]int{{16, 32}, {5, 64}, {35, 48}, {3, 32, 192}, {4, 40, 98}} {
+		for _, of := range []dtype.Type{dtype.F32, dtype.BF16} {
+			w := tensor.New(of, shape...)
+			for i := range w.Mem {
+				w.Mem[i] = byte(r.Uint32())
+			}
+			ready := w.Clone()
+			k.Prepare(ready)
+			for range 3 {
+				var all []byte
+				n, step := 0, 1+r.IntN(w.Len())
+				for ok := true; ok; ok = n < w.Len() {
+					fresh, grows := k.Grow(w, n)
+					if !grows {
+						t.Fatalf("%v does not grow", w)
+					}
+					all = append(all, fresh...)
+					n = min(n+step, w.Len())
+				}
+				fresh, _ := k.Grow(w, w.Len())
+				all = append(all, fresh...)
+				if want := ready.Layout.Memory()[0]; !bytes.Equal(w.Layout.Memory()[0], want) || !bytes.Equal(all, want) {
+					t.Errorf("%v, %d elements at a time: the layout is not what Prepare makes", w, step)
+				}
+			}
+		}
+	}
+	for _, w := range []*tensor.Tensor{tensor.New(dtype.F32, 9), tensor.NewQuantised(dtype.E4M3, dtype.E8M0, [2]int{128, 128}, 1, 16, 16)} {
+		if _, ok := k.Grow(w, 0); ok {
+			t.Errorf("%v grows", w)
+		}
+	}
+}
