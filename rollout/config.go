@@ -20,7 +20,7 @@ type Config struct {
 	KV            string `flag:"rollout-kv-format,sglang-kv-cache-dtype,kv-cache-dtype" choices:"auto fp8_e4m3" help:"what attention state keeps of a row: auto all of it, fp8_e4m3 its unrotated part rounded in groups of 64"`
 	NoSharing     bool   `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
 	UpdateMode    string `flag:"pause-generation-mode" choices:"retract abort in_place" help:"what becomes of samples in flight when weights change: computed again, ended, or gone on with on the old attention state"`
-	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit"`
+	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit; train also overwrites the engine with noise before it begins, updates it, and compares"`
 }
 
 // FP8Cache is the KV of an engine that rounds attention state.

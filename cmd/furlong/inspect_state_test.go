@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,5 +192,30 @@ func TestStateIsOneEverywhere(t *testing.T) {
 				t.Errorf("eval attests %v, %v, want %s", e.State, err, states[3])
 			}
 		})
+	}
+}
+
+// With --check-weight-update-equal a run begins with a rehearsal, every update is compared, and nothing else changes.
+func TestRehearsedRun(t *testing.T) {
+	model := tiny(t)
+	formats := []string{"--num-rollout", "3", "--actor-format", "fp8", "--rollout-format", "fp8"}
+	want := trainTiny(t, model, formats...)
+	got := trainTiny(t, model, append(formats, "--check-weight-update-equal")...)
+	if g, w := got.closing(t).Digest, want.closing(t).Digest; g != w {
+		t.Errorf("weights have SHA-256 %s, want %s", g, w)
+	}
+	if !slices.Equal(attested(t, got.dir), attested(t, want.dir)) {
+		t.Errorf("attested states are %v, want %v", attested(t, got.dir), attested(t, want.dir))
+	}
+	for dir, compared := range map[string]float64{got.dir: 1, want.dir: 0} {
+		for _, r := range cycles(t, dir) {
+			if r.Values["update/attested"] != 1 || r.Values["update/compared"] != compared {
+				t.Errorf("cycle %d: attested %v, compared %v, want 1, %v", r.Cycle, r.Values["update/attested"], r.Values["update/compared"], compared)
+			}
+		}
+	}
+	log, err := os.ReadFile(filepath.Join(got.dir, rundir.LogFile))
+	if err != nil || strings.Count(string(log), "updates rehearsed") != 1 {
+		t.Errorf("the log has no one line of a rehearsal, %v:\n%s", err, log)
 	}
 }

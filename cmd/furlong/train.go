@@ -255,8 +255,25 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 	if err := j.keepSettings(); err != nil {
 		return err
 	}
+	if err := j.rehearse(ctx); err != nil {
+		return err
+	}
 	j.began = true
 	return j.loop.Run(ctx)
+}
+
+// rehearse proves that updates reach everything, if that was asked for. Its version is the last of an epoch, which no run comes to.
+func (j *job) rehearse(ctx context.Context) error {
+	if !j.f.rollout.CheckUpdates {
+		return nil
+	}
+	v := rl.NewVersion(j.dir.Attempt()-1, 0xffffff)
+	sums, err := j.roll.Rehearse(ctx, func() rl.Weights { return j.actor.Publish(v) })
+	if err != nil {
+		return fmt.Errorf("--check-weight-update-equal: %w", err)
+	}
+	j.log.Info("updates rehearsed: noise, an update, the same bits", "tensors", len(sums), "state", sums.State().String(), "effective", sums.Effective().String())
+	return nil
 }
 
 // close sums the run up.
