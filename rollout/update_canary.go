@@ -10,7 +10,7 @@ import (
 )
 
 // canaryTokens is the length of the text whose logprobs are computed before a version serves.
-const canaryTokens = 32
+const canaryTokens = 8
 
 // canaryText returns fixed tokens of a vocabulary: the same for every version, with no two neighbours alike where the vocabulary allows.
 func canaryText(vocab int) []int32 {
