@@ -15,10 +15,12 @@ import (
 
 // A Journal writes the directory of one run. It implements orchestrator.Watcher.
 type Journal struct {
-	Dir  *run.Dir
-	Log  *slog.Logger
-	Load func() [][]uint32 // tokens of each expert in the last step, [layer][expert]; nil where it is not known
-	Tell func(cycle int, phase string, stats rl.Stats)
+	Dir *run.Dir
+	Log *slog.Logger
+	// Mixed says that the engines hold weights or attention state in different formats, so that their logprobs may differ.
+	Mixed bool
+	Load  func() [][]uint32 // tokens of each expert in the last step, [layer][expert]; nil where it is not known
+	Tell  func(cycle int, phase string, stats rl.Stats)
 
 	raised map[string]bool
 }

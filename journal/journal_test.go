@@ -84,6 +84,24 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
+// Between formats a gap is no fault, unless it is large; within one it is.
+func TestMixedFormatsMayDiffer(t *testing.T) {
+	for _, tt := range []struct {
+		mixed bool
+		mean  float64
+		want  string
+	}{{true, 0.05, ""}, {true, 0.2, "raised mixed-gap"}, {false, 0.05, "raised gap"}, {false, 0.2, "raised gap"}} {
+		j, path := newJournal(t)
+		j.Mixed = tt.mixed
+		if err := j.Cycle(report(1, rl.Stats{"train/logp_diff/max": 1, "train/logp_diff/mean": tt.mean, "rollout/staleness/max": 0})); err != nil {
+			t.Fatal(err)
+		}
+		if got := kinds(alarmsOf(t, path)); got != tt.want {
+			t.Errorf("mixed %v, mean %v: alarms %q, want %q", tt.mixed, tt.mean, got, tt.want)
+		}
+	}
+}
+
 // A refused update is an alarm with its reason until one is taken; every update is a line of the log with what was published and attested.
 func TestUpdatesAreWrittenDown(t *testing.T) {
 	j, path := newJournal(t)
@@ -136,7 +154,7 @@ func kinds(all []run.Alarm) string {
 
 func TestWatches(t *testing.T) {
 	for id, s := range map[string]rl.Stats{
-		"gap": {"train/logp_diff/max": 1e-7, "rollout/staleness/max": 0}, "nonfinite": {"train/nonfinite_tokens": 1}, "skipped": {"train/skipped_steps": 1},
+		"gap": {"train/logp_diff/max": 1e-7, "rollout/staleness/max": 0}, "mixed-gap": {"train/logp_diff/mean": 0.2}, "nonfinite": {"train/nonfinite_tokens": 1}, "skipped": {"train/skipped_steps": 1},
 		"invalid": {"reward/invalid": 0.06}, "truncated": {"rollout/truncated_ratio": 0.3}, "no-signal": {"rollout/zero_std/ratio": 1, "train/grad_norm": 0},
 		"flat-loss": {"rollout/zero_std/ratio": 0.5, "train/grad_norm": 0},
 	} {

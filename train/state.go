@@ -133,7 +133,7 @@ func (e *Engine) checkOptimizer(f *safetensors.File) (steps int, err error) {
 	}
 	meta := f.Metadata()
 	if got := meta[formatKey]; got != e.format() {
-		errs = append(errs, fmt.Errorf("%s are in %q, want %s: a run goes on in the format it began in", formatKey, got, e.format()))
+		errs = append(errs, fmt.Errorf("%s are in %q, want %s: a run goes on in the format it began in (--dtype, --actor-format)", formatKey, got, e.format()))
 	}
 	steps, err = strconv.Atoi(meta[stepsKey])
 	if err != nil || steps < 0 {

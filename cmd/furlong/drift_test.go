@@ -21,8 +21,10 @@ import (
 var drifting = dsv4.Config{
 	Vocab: 48, Hidden: 136, Heads: 2, HeadDim: 80, RopeDim: 16, QRank: 36, OGroups: 2, ORank: 20, Window: 6,
 	Layers: []dsv4.Layer{
-		{Attention: dsv4.W, Router: dsv4.Hash}, {Attention: dsv4.C4, Router: dsv4.Learned},
-		{Attention: dsv4.C128, Router: dsv4.Learned}, {Attention: dsv4.C4, Router: dsv4.Learned},
+		{Attention: dsv4.W, Router: dsv4.Hash},
+		{Attention: dsv4.C4, Router: dsv4.Learned},
+		{Attention: dsv4.C128, Router: dsv4.Learned},
+		{Attention: dsv4.C4, Router: dsv4.Learned},
 	},
 	RateC4: 4, RateC128: 8, IndexHeads: 2, IndexDim: 32, IndexTopK: 2,
 	Experts: 4, TopK: 2, ExpertDim: 36, RoutedFactor: 1.5, Limit: 10, LimitShared: 10,

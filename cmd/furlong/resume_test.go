@@ -60,11 +60,11 @@ func TestKilledRunsResume(t *testing.T) {
 }
 
 // killIn returns the directory of a run that was killed in a step: as late in it as a few tries can, at its beginning if need be.
-func killIn(t *testing.T, model, loop, step string) string {
+func killIn(t *testing.T, model, loop, step string, more ...string) string {
 	t.Helper()
 	for _, after := range []time.Duration{10 * time.Millisecond, 3 * time.Millisecond, time.Millisecond, 0} {
 		dir := filepath.Join(t.TempDir(), "run")
-		r := strikeAt(t, step, after, "kill", flags(model, dir, "--loop", loop))
+		r := strikeAt(t, step, after, "kill", flags(model, dir, append(more, "--loop", loop)...))
 		if r.code == -1 && !ended(t, dir, step) {
 			return dir
 		}

@@ -102,6 +102,11 @@ func newTrainFlags() *trainFlags {
 	return f
 }
 
+// mixed reports whether the two engines hold weights or attention state in different formats.
+func (f *trainFlags) mixed() bool {
+	return f.train.Format != f.rollout.Format || f.train.KV != f.rollout.KV
+}
+
 // set registers f for the command of a name.
 func (f *trainFlags) set(command, purpose string) *config.Set {
 	b := &batchFlags{Steps: 1}

@@ -44,7 +44,7 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 func (j *job) wire() {
 	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
 	j.logToRun() // the line has begun a log of its own
-	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Load: j.actor.ExpertLoad, Tell: j.tell}
+	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Mixed: j.f.mixed(), Load: j.actor.ExpertLoad, Tell: j.tell}
 	j.loop = j.newLoop()
 }
 
