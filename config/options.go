@@ -122,7 +122,7 @@ var trainer = join(
 	rows(Idle, One, noMegatron,
 		"optimizer-offload-fraction", "train-memory-margin-bytes", "moe-token-dispatcher-type", "transformer-impl", "qkv-format",
 		"recompute-granularity", "recompute-method", "recompute-num-layers"),
-	rows(Refused, One, "the trainer has no FP8 arithmetic", "fp8-format", "fp8-recipe"),
+	rows(Refused, One, "an FP8 actor is --actor-format fp8, in blocks of 128x128; there are no recipes of Transformer Engine", "fp8-format", "fp8-recipe"),
 	rows(Held, Nothing, "gradients are summed in FP32", "accumulate-allreduce-grads-in-fp32"),
 	rows(Idle, Nothing, "it spreads samples over data-parallel ranks, and there is one", "balance-data"),
 	rows(Idle, One, "weights pass inside one process, not through buffers of a size", "update-weight-buffer-size"),
