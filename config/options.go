@@ -108,8 +108,8 @@ var launcher = join(
 	rows(Held, Nothing, "no tokens are drafted", "no-enable-mtp"),
 	rows(Refused, Nothing, "routing replay is not built in; equal formats route equally by construction", "enable-r3", "use-rollout-routing-replay"),
 	rows(Held, Nothing, "routes are not replayed", "no-enable-r3"),
-	rows(Refused, Nothing, "the trainer has no FP8 arithmetic", "fp8-training"),
-	rows(Held, Nothing, "the trainer has no FP8 arithmetic", "no-fp8-training"),
+	rows(Refused, Nothing, "an FP8 actor is --actor-format fp8", "fp8-training"),
+	rows(Held, Nothing, "the actor is as --actor-format says, bf16 by default", "no-fp8-training"),
 	rows(Held, Nothing, "every sum has one order, so a run repeats bit for bit", "train-deterministic", "deterministic-mode"),
 	rows(Refused, Nothing, "there is no faster, unordered arithmetic to choose", "no-train-deterministic"),
 )
