@@ -12,7 +12,8 @@ import (
 
 const (
 	wholeColumns = 32      // that the assembly does at a time
-	stripCodes   = 1 << 15 // elements of a call: some ten microseconds, and they stay in a core's own cache between two calls
+	stripBytes   = 1 << 17 // numbers of a strip that is packed: they stay in a core's own cache between two calls
+	lineCodes    = 1 << 13 // elements of a call that unpacks: it goes along lines, as memory does
 	mostBlocks   = 64      // of a call
 	largestBlock = 1 << 17 // elements of a block: more would be too long a call
 )
@@ -48,11 +49,11 @@ type strip struct {
 	rest   tile
 }
 
-// strip returns the strip that begins with block j of a band.
-func (c *call) strip(band, j int) strip {
+// strip returns the strip of at most so many elements that begins with block j of a band.
+func (c *call) strip(band, j, most int) strip {
 	s := strip{tile: c.tile(band, j), at: band*c.wide + j, blocks: 1}
 	if full := c.cols/c.block.Cols - j; full > 0 {
-		s.blocks = min(full, mostBlocks, max(1, stripCodes/((s.bottom-s.top)*c.block.Cols)))
+		s.blocks = min(full, mostBlocks, max(1, most/((s.bottom-s.top)*c.block.Cols)))
 		s.right = s.left + s.blocks*c.block.Cols
 	}
 	s.rest = s.tile
@@ -76,7 +77,7 @@ func (s *strip) block(i int) tile {
 // packStrips is packBand in assembly.
 func packStrips(c *call, band int) int {
 	for j := 0; j < c.wide; {
-		s := c.strip(band, j)
+		s := c.strip(band, j, stripBytes/c.w.Type.Bytes(1))
 		c.packStrip(&s)
 		j += s.blocks
 	}
@@ -183,7 +184,7 @@ func (c *call) encode(s *strip, factors *[mostBlocks]float32) {
 // unpackStrips is unpackBand in assembly.
 func unpackStrips(c *call, band int) int {
 	for j := 0; j < c.wide; {
-		s := c.strip(band, j)
+		s := c.strip(band, j, math.MaxInt)
 		c.unpackStrip(&s)
 		j += s.blocks
 	}
@@ -197,7 +198,11 @@ func (c *call) unpackStrip(s *strip) {
 		scales[i] = scaleAt(c.q, s.at+i)
 		odd = odd || c.oddScale(s.at+i)
 	}
-	nan := c.decode(s, &scales)
+	nan := false
+	for line, rows := *s, max(1, lineCodes/(s.blocks*c.block.Cols)); line.top < s.bottom; line.top = line.bottom {
+		line.bottom = min(line.top+rows, s.bottom)
+		nan = c.decode(&line, &scales) || nan
+	}
 	if s.rest.left < s.rest.right {
 		c.unpackTile(s.rest, s.at)
 	}
