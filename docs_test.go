@@ -2,9 +2,11 @@ package furlong_test
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -110,4 +112,41 @@ func hasTest(t *testing.T, pkg, name string) bool {
 		}
 	}
 	return false
+}
+
+// TestArchitectureNamesEveryPackage holds ARCHITECTURE.md, which shows the floors, to all that stands on them.
+func TestArchitectureNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := load(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range slices.Sorted(maps.Keys(tr.packages)) {
+		if p != "." && !strings.Contains(string(text), "`"+p+"`") {
+			t.Errorf("ARCHITECTURE.md does not name %s", p)
+		}
+	}
+}
+
+// A file named in ARCHITECTURE.md with its directory.
+var namedFile = regexp.MustCompile("`([a-z0-9_/]+/[a-z0-9_]+\\.go)`")
+
+// TestArchitectureNamesFilesThatExist: a reader is sent nowhere in vain.
+func TestArchitectureNamesFilesThatExist(t *testing.T) {
+	text, err := os.ReadFile("ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := namedFile.FindAllStringSubmatch(string(text), -1)
+	for _, m := range names {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Errorf("ARCHITECTURE.md: %s does not exist", m[1])
+		}
+	}
+	if len(names) == 0 {
+		t.Error("no file found: has ARCHITECTURE.md changed its form?")
+	}
 }
