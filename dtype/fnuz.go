@@ -2,7 +2,7 @@ package dtype
 
 // The FNUZ flavour of E4M3, which some devices compute in, has the bias 8: a byte means half of what it
 // means in E4M3, except that 0x80 is the one NaN and there is no negative zero. Checkpoints and the wire
-// never hold it.
+// never hold it; package quant makes it of E4M3.
 
 // MaxE4M3FNUZ is the largest E4M3FNUZ number.
 const MaxE4M3FNUZ = 240

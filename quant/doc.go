@@ -6,6 +6,9 @@
 // format loses anything. Both engines, the converter and the checker of reference vectors use these
 // functions and no others: what is packed twice is the same bytes.
 //
+// E4M3 has two flavours: [ToFNUZ] turns a weight into the one whose codes mean half as much, with twice the scale, so that it means the same
+// numbers; the type of the tensor says which it is.
+//
 // A [Recipe] names the formats of a model's weights; [Recipe.Apply] gives parameters their quantised Values, and [ReadConfig] and
 // [Stated.Check] hold a checkpoint's config.json against its tensors.
 //

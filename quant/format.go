@@ -10,7 +10,7 @@ import (
 
 // A Format is how a quantised weight is stored. The zero Format is none: the weight is numbers.
 type Format struct {
-	Code, Scale dtype.Type // E4M3 or E2M1; E8M0 or F32
+	Code, Scale dtype.Type // E4M3, E2M1 or E4M3FNUZ; E8M0 or F32
 	Block       Block
 }
 
@@ -19,6 +19,9 @@ var (
 	FP8 = Format{dtype.E4M3, dtype.E8M0, WeightE4M3}
 	FP4 = Format{dtype.E2M1, dtype.E8M0, GroupE2M1}
 )
+
+// FP8FNUZ is FP8 for devices whose E4M3 has the bias 8. It means the same numbers: [ToFNUZ] makes it of FP8.
+var FP8FNUZ = Format{dtype.E4M3FNUZ, dtype.E8M0, WeightE4M3}
 
 // New returns a tensor of zeros in the format: a matrix, or a stack of matrices, each of fused ones that lie one below the other.
 func (f Format) New(fused int, shape ...int) *tensor.Tensor {

@@ -47,6 +47,10 @@ func down(amax float32, largest int) uint8 {
 //
 // Each block depends on its own numbers alone. Nothing is allocated; processors share the work.
 func Pack(q, w *tensor.Tensor) {
+	if q.Type == dtype.E4M3FNUZ {
+		packFNUZ(q, w)
+		return
+	}
 	pack(callFor(q, w))
 }
 

@@ -10,6 +10,10 @@ import (
 //
 // Nothing is allocated once a scale has been met; processors share the work.
 func Unpack(w, q *tensor.Tensor) {
+	if q.Type == dtype.E4M3FNUZ {
+		unpackFNUZ(w, q)
+		return
+	}
 	c := callFor(q, w)
 	if c.vectors() {
 		c.flat()

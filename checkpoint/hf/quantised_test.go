@@ -375,6 +375,7 @@ func TestQuantisedRefuses(t *testing.T) {
 		{"bytes that are E4M3", "", func(m tensors) { m[wq] = tensor.New(dtype.U8, 130, 140) }, `is U8[130 140]: codes of eight bits are tagged F8_E4M3; U8 holds FP4`},
 		{"shape of FP4", "", func(m tensors) { m[w1] = tensor.New(dtype.I8, 130, 30) }, `is I8[130 30], FP4 of [130 60], want [130 66]`},
 		{"shape of FP8", "", func(m tensors) { m[wq] = tensor.New(dtype.E4M3, 140, 130) }, `is F8_E4M3[140 130], want [130 140]`},
+		{"the other E4M3", "", func(m tensors) { m[wq] = tensor.New(dtype.E4M3FNUZ, 130, 140) }, wq + `": is F8_E4M3FNUZ[130 140], want F8_E4M3: the same byte means half as much there`},
 		{"a quantised vector", "", func(m tensors) { m["norm.weight"] = tensor.New(dtype.E4M3, 5) }, `"norm.weight": is F8_E4M3[5], want [1 5]`},
 		{"experts of two checkpoints", "", func(m tensors) { fp8(m, w1, 130, 66) }, `w3.weight": is I8, but "` + w1 + `", of the same layer's experts, is F8_E4M3: shards of two checkpoints?`},
 		{"not stated", `{}`, func(tensors) {}, `is F8_E4M3, but config.json has no quantization_config`},

@@ -28,7 +28,7 @@ type Weight struct {
 // write them, two a byte.
 func isQuantised(t dtype.Type) bool {
 	switch t {
-	case dtype.E4M3, dtype.E2M1, dtype.I8, dtype.U8:
+	case dtype.E4M3, dtype.E4M3FNUZ, dtype.E2M1, dtype.I8, dtype.U8:
 		return true
 	}
 	return false
@@ -56,6 +56,8 @@ func look(src checkpoint.Source, s Scheme, name string, place Place) (Weight, er
 	}
 	w := Weight{Place: place, Name: name, Type: info.Type, Shape: info.Shape, Fused: place.fusedIn(s)}
 	switch {
+	case info.Type == dtype.E4M3FNUZ:
+		return w, fmt.Errorf("is %v, want F8_E4M3: the same byte means half as much there", info)
 	case !isQuantised(info.Type):
 		return w, nil
 	case len(info.Shape) < 2:
