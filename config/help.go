@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"reflect"
@@ -42,7 +43,7 @@ func (s *Set) PrintHelp(w io.Writer) error {
 }
 
 func (s *Set) usage() string {
-	line := []string{"furlong", s.command}
+	line := []string{"furlong", cmp.Or(s.called, s.command)}
 	if len(s.settings) > 0 {
 		line = append(line, "[flags]")
 	}

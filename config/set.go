@@ -11,6 +11,7 @@ import (
 // It is for one goroutine and one Parse.
 type Set struct {
 	command  string // "train"
+	called   string // in --help, if not command
 	purpose  string
 	examples []example
 	settings []*Setting
@@ -51,6 +52,12 @@ func New(command, purpose string) *Set {
 		options:  map[string]Option{},
 		readFile: os.ReadFile,
 	}
+}
+
+// CalledAs names the command that --help shows, where it is another than the one whose settings these are.
+func (s *Set) CalledAs(command string) *Set {
+	s.called = command
+	return s
 }
 
 // Example adds a command line to --help, and what it does.

@@ -16,6 +16,12 @@ Usage:
   furlong config recipe NAME                      one of them
 `
 
+// configPurpose says what the commands do that take the flags of furlong train.
+var configPurpose = map[string]string{
+	"print": "Takes the flags of furlong train and prints every setting of it: its value, and where it came from (default, recipe, file, flag).",
+	"flags": "Takes the flags of furlong train and prints every setting of it as a file that --config reads.",
+}
+
 func runConfig(ctx context.Context, e *env) int {
 	if len(e.args) == 0 {
 		return e.usage(configUsage)
@@ -26,6 +32,9 @@ func runConfig(ctx context.Context, e *env) int {
 	case "print", "flags":
 		return e.printConfig(what)
 	case "recipes":
+		if len(e.args) > 0 {
+			return e.configHelp("furlong config recipes: takes no arguments; furlong config recipe NAME prints one")
+		}
 		for _, name := range config.Recipes() {
 			fmt.Fprintln(e.stdout, name)
 		}
@@ -33,10 +42,23 @@ func runConfig(ctx context.Context, e *env) int {
 	case "recipe":
 		return e.printRecipe()
 	case "-h", "--help":
-		fmt.Fprint(e.stdout, configUsage)
-		return exitOK
+		return e.configHelp("")
 	}
 	return e.usage(fmt.Sprintf("furlong config: unknown %q; want print, flags, recipes or recipe NAME", what))
+}
+
+// helpWanted reports whether the only argument asks for help.
+func (e *env) helpWanted() bool {
+	return len(e.args) == 1 && (e.args[0] == "-h" || e.args[0] == "--help")
+}
+
+// configHelp prints the usage if it was asked for, or else complains.
+func (e *env) configHelp(complaint string) int {
+	if complaint != "" && !e.helpWanted() {
+		return e.usage(complaint)
+	}
+	fmt.Fprint(e.stdout, configUsage)
+	return exitOK
 }
 
 func (e *env) usage(text string) int {
@@ -46,8 +68,8 @@ func (e *env) usage(text string) int {
 
 // printConfig shows the settings that furlong train would have with the same arguments.
 func (e *env) printConfig(what string) int {
-	set := newTrainFlags().set("train", "furlong config print, with the flags of furlong train: prints every setting of furlong train: its value, and where it came from (default, recipe, file, flag).")
-	set.Example("furlong config print --lr 1e-5", "what a run with that flag would use")
+	set := newTrainFlags().set("train", configPurpose[what])
+	set.CalledAs("config "+what).Example("furlong config "+what+" --lr 1e-5", "what a run with that flag would use")
 	var json struct {
 		JSON bool `flag:"print-json" help:"print JSON: {setting: {value, origin}}"`
 	}
@@ -67,8 +89,8 @@ func (e *env) printConfig(what string) int {
 }
 
 func (e *env) printRecipe() int {
-	if len(e.args) != 1 {
-		return e.usage("furlong config recipe: want one name; furlong config recipes lists them")
+	if len(e.args) != 1 || e.helpWanted() {
+		return e.configHelp("furlong config recipe: want one name; furlong config recipes lists them")
 	}
 	text, err := config.Recipe(e.args[0])
 	if err != nil {
