@@ -50,6 +50,7 @@ func (e *evaluates) Idle() map[string]string {
 	m := idle{}
 	m.add("an evaluation is of --eval-prompt-data", "prompt-data")
 	m.add("an evaluation goes through its problems once", "rollout-shuffle")
+	m.add("weights are given once, before the first sample", "pause-generation-mode")
 	e.f.idleData(m, false)
 	e.f.idleSampling(m, false, true)
 	return m
