@@ -24,6 +24,9 @@ type Options struct {
 	Experts    int          // routed experts of a layer
 	ShardBytes int64        // largest file, if tensors allow; 0: one file
 
+	// Params are the model's, by names of memory: the source must have their tensors, in their shapes, and no others. nil: it is taken as it is.
+	Params []*tensor.Param
+
 	// Progress is told how much of the destination there is, from the goroutine that called Run; nil: nobody is.
 	Progress func(done, total int64)
 }
@@ -31,6 +34,9 @@ type Options struct {
 // Run converts the checkpoint in the directory from to a new directory to, which must not exist or be empty. If an earlier Run of the
 // same conversion was interrupted it goes on with what that left. When ctx ends it stops after the tensor at hand.
 func Run(ctx context.Context, from, to string, opt Options) (r *Report, err error) {
+	if err := apart(from, to); err != nil {
+		return nil, err
+	}
 	src, err := safetensors.OpenDir(from)
 	if err != nil {
 		return nil, err
@@ -52,6 +58,7 @@ type converter struct {
 	out      *safetensors.DirWriter
 	report   *Report
 	seen     map[string]Tensor // those of the source that were read
+	kept     map[string]string // SHA-256 of what an earlier attempt left
 }
 
 func (c *converter) run(ctx context.Context) (r *Report, err error) {
@@ -69,6 +76,9 @@ func (c *converter) run(ctx context.Context) (r *Report, err error) {
 		return nil, errors.Join(err, j.forget())
 	}
 	defer c.out.Suspend() // does nothing after Close
+	if c.kept, err = sums(ctx, safetensors.Stage(c.to)); err != nil {
+		return nil, err
+	}
 	if err := c.files(); err != nil {
 		return nil, err
 	}
@@ -135,6 +145,9 @@ func (c *converter) tensors(ctx context.Context, j *journal) error {
 			if rec, err = c.write(u, j); err != nil {
 				return fmt.Errorf("tensor %q: %w", u.name, err)
 			}
+		}
+		if err := c.held(rec); err != nil {
+			return err
 		}
 		c.report.add(rec)
 		for _, e := range u.entries {

@@ -68,6 +68,11 @@ func newPlan(src checkpoint.Source, from string, opt Options) (*plan, error) {
 	if p.survey, err = hf.Look(src, hf.LoadOptions{Layers: opt.Layers, Experts: opt.Experts, Config: config}); err != nil {
 		return nil, err
 	}
+	if opt.Params != nil {
+		if err := p.survey.Against(opt.Params); err != nil {
+			return nil, err
+		}
+	}
 	if p.opt.Scheme == 0 {
 		p.opt.Scheme = p.survey.Scheme
 	}

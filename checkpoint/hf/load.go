@@ -42,7 +42,10 @@ func (o *LoadOptions) stated() (*quant.Stated, error) {
 		return nil, nil
 	}
 	s, err := quant.ReadConfig(o.Config)
-	return &s, err
+	if err != nil {
+		return nil, err // nothing is held against half of what it says
+	}
+	return &s, nil
 }
 
 // Load fills every parameter's Value from a checkpoint: a directory, or one file. Parameters have names of

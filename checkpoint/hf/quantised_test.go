@@ -535,3 +535,13 @@ func TestSaveRefusesWhatNoFileHolds(t *testing.T) {
 		}
 	}
 }
+
+// A config.json that is wrong in itself is the one complaint: tensors are not held against half of it.
+func TestSurveyWithAWrongConfig(t *testing.T) {
+	opt := options
+	opt.Config = []byte(`{"quantization_config": {"quant_method": "gptq"}}`)
+	_, err := Look(source(t, files(t, packedModel(t, recipe(t, "fp8"), dtype.BF16), Ref)), opt)
+	if want := `quantization_config: quant_method is "gptq", want fp8`; err == nil || err.Error() != want {
+		t.Errorf("error is %v, want %q", err, want)
+	}
+}

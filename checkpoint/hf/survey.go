@@ -3,11 +3,13 @@ package hf
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"furlong/checkpoint"
 	"furlong/checkpoint/safetensors"
 	"furlong/quant"
+	"furlong/tensor"
 )
 
 // A Survey is what a checkpoint holds: every tensor is a weight, the scale of one, or set aside.
@@ -86,6 +88,41 @@ func (v *Survey) check(src checkpoint.Source, taken map[string]bool) (errs []err
 		}
 	}
 	return errs
+}
+
+// Against says in what the weights are not those of a model's parameters: what is missing, left over or of another shape.
+func (v *Survey) Against(params []*tensor.Param) error {
+	have := map[string]Weight{}
+	for _, w := range v.Weights {
+		have[w.Name] = w
+	}
+	var errs []error
+	for _, p := range params {
+		pieces, err := Pieces(v.Scheme, p.Name, p.Value.Shape)
+		errs = append(errs, err)
+		for _, want := range pieces {
+			errs = append(errs, missing(have, want, p))
+			delete(have, want.Name)
+		}
+	}
+	for _, w := range v.Weights {
+		if _, left := have[w.Name]; left {
+			errs = append(errs, fmt.Errorf("tensor %q: is of no parameter of the model", w.Name))
+		}
+	}
+	return checkpoint.Join(errs)
+}
+
+// missing says in what have does not have a piece of a parameter.
+func missing(have map[string]Weight, want Piece, p *tensor.Param) error {
+	w, ok := have[want.Name]
+	switch {
+	case !ok:
+		return fmt.Errorf("tensor %q: is missing, wanted for parameter %q", want.Name, p.Name)
+	case !slices.Equal(w.Shape, want.Shape):
+		return fmt.Errorf("tensor %q: has shape %v, want %v", want.Name, w.Shape, want.Shape)
+	}
+	return nil
 }
 
 // sameFormat refuses tensors of one parameter in different formats: they are of two checkpoints.

@@ -34,7 +34,7 @@ type convertOptions struct {
 	Format     string `flag:"format" choices:"bf16 fp8 fp8+fp4" help:"formats of weights"`
 	Scheme     string `flag:"scheme" choices:"source ref hybrid memory wire" help:"names of tensors"`
 	ShardBytes int64  `flag:"shard-bytes" help:"largest file, if tensors allow; 0 writes one file"`
-	Verify     bool   `flag:"verify" help:"then compute logits of both checkpoints, in float32, and compare them; needs memory for the model"`
+	Verify     bool   `flag:"verify" help:"then read what was written again, and compute logits of both checkpoints, in float32, and compare them; needs memory for the model"`
 	Threads    int    `flag:"threads" help:"processor threads of --verify; 0 takes all"`
 	JSON       bool   `flag:"json" help:"print one JSON object: every tensor with its digest, every weight with its loss"`
 }
@@ -116,6 +116,9 @@ func (e *env) convert(ctx context.Context, opts convertOptions, quiet talk) (*co
 	}
 	out := &converted{Report: rep, From: opts.From, To: opts.To}
 	if opts.Verify {
+		if err := rep.Check(opts.To); err != nil {
+			return nil, err
+		}
 		out.Verify, err = verify(ctx, cfg, opts)
 	}
 	return out, err
@@ -132,7 +135,7 @@ func (o convertOptions) resolve() (convert.Options, dsv4.Config, error) {
 	if err != nil {
 		return convert.Options{}, dsv4.Config{}, fmt.Errorf("%s: %w", at, err)
 	}
-	how := convert.Options{Layers: len(cfg.Layers), Experts: cfg.Experts, ShardBytes: o.ShardBytes}
+	how := convert.Options{Layers: len(cfg.Layers), Experts: cfg.Experts, ShardBytes: o.ShardBytes, Params: dsv4.Shapes(cfg)}
 	if how.Recipe, err = quant.ParseRecipe(o.Format); err != nil {
 		return how, cfg, err
 	}
