@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,8 +162,8 @@ func checkRefused(t *testing.T, d *diary, want int) {
 func TestUpdateTimes(t *testing.T) {
 	d := &diary{}
 	l, _ := newLoop("", "sync", 0, d)
-	now := time.Unix(0, 0)
-	l.Clock = func() time.Time { now = now.Add(time.Second); return now }
+	var readings atomic.Int64 // generation reads the clock beside the loop, though not during an update
+	l.Clock = func() time.Time { return time.Unix(readings.Add(1), 0) }
 	if err := l.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
