@@ -59,6 +59,17 @@ func (f runFlags) settings(set *config.Set) string {
 	return had
 }
 
+// settled refuses to resume a run that died before it had written its settings: with those of the command line alone it would be another run.
+func (f runFlags) settled(set *config.Set) error {
+	if !f.Resume || !rundir.Holds(f.Dir) || set.Values()["config"].Value != "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(f.Dir, flagsFile)); err != nil {
+		return fmt.Errorf("%s has no %s, so its settings are not known: name them with --config or, if it died before its first cycle, remove it and begin anew", f.Dir, flagsFile)
+	}
+	return nil
+}
+
 // A job is a run that is under way.
 type job struct {
 	*env
@@ -92,7 +103,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := j.assemble(ctx, k); err != nil {
 		return err
 	}
-	if err := j.left(); err != nil {
+	if err := errors.Join(f.run.settled(set), j.left()); err != nil {
 		return err
 	}
 	if err := j.open(); err != nil {

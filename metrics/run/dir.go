@@ -69,13 +69,14 @@ func Create(path string, o Options) (*Dir, error) {
 
 // Resume opens the directory of a run that ended or died, as its next attempt. Torn last lines are cut off, and temporaries removed, each with a line.
 func Resume(path string, o Options) (*Dir, error) {
-	if !holdsRun(path) {
+	if !Holds(path) {
 		return nil, fmt.Errorf("%s holds no run to resume", path)
 	}
 	return open(path, o, func(bool) error { return nil })
 }
 
-func holdsRun(path string) bool {
+// Holds reports whether a run was begun in a directory.
+func Holds(path string) bool {
 	for _, name := range []string{LockFile, StatusFile, RowsFile, ConfigFile} {
 		if info, err := os.Stat(filepath.Join(path, name)); err == nil && info.Size() > 0 {
 			return true
@@ -91,7 +92,7 @@ func open(path string, o Options, check func(found bool) error) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{path: path, o: o, lock: l, last: map[metrics.Kind]int{}}
-	if err = check(holdsRun(path)); err == nil {
+	if err = check(Holds(path)); err == nil {
 		err = d.start(dead, last)
 	}
 	if err != nil {
