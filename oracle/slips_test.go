@@ -134,10 +134,19 @@ func (k rowless) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor
 	k.right.AttendBackward(dq, dsink, dpool, do, o, lse, q, sink, heads, views...)
 }
 
+// begin makes a gradient that nothing was added to the zeros that it stands for.
+func begin(g *tensor.Tensor) {
+	if g.Fresh {
+		g.Zero()
+		g.Fresh = false
+	}
+}
+
 // fixedSum takes the sum that expert weights are divided by for a constant.
 type fixedSum struct{ *right }
 
 func (k fixedSum) RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choice []int32, factor float64) {
+	begin(dlogits)
 	n, experts := dw.Dim(), logits.Dim()
 	score := func(i int) (s, x float64, at int) {
 		at = i/n*experts + int(choice[i])
@@ -188,6 +197,7 @@ type turnsBack struct {
 
 func (k turnsBack) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	if inverse && k.inverse || !inverse && k.plain {
+		begin(dx)
 		k.Add(dx, dx, dy)
 		return
 	}
@@ -208,6 +218,7 @@ func (k poolBack) PoolBackward(draw, dbias, dy, bias *tensor.Tensor, overlap boo
 			part.F64()[i] = 0
 		}
 	}
+	begin(draw)
 	k.Add(draw, draw, part)
 }
 
@@ -223,6 +234,7 @@ type fixedNorm struct{ *right }
 
 func (k fixedNorm) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps float64) {
 	k.right.RMSNormBackward(nil, dw, dy, x, w, dim, eps)
+	begin(dx)
 	unit := tensor.New(dtype.F64, x.Shape...)
 	k.right.RMSNorm(unit, x, nil, dim, eps)
 	for i, v := range dy.F64() {
@@ -254,6 +266,16 @@ func (k unweighed) SwiGLUBackward(dgu, _, dy, gu, w *tensor.Tensor, limit float6
 
 // oneSlot passes a token's gradient to the first of its experts.
 type oneSlot struct{ *right }
+
+// Dispatch is that gradient where it is the first of its rows, which the tape then has copied.
+func (k oneSlot) Dispatch(y, x *tensor.Tensor, rows []int32, n int) {
+	if !y.Fresh {
+		k.right.Dispatch(y, x, rows, n)
+		return
+	}
+	begin(y)
+	k.DispatchAdd(y, x, rows, n)
+}
 
 func (k oneSlot) DispatchAdd(y, x *tensor.Tensor, rows []int32, n int) {
 	for t := range x.Rows() {
