@@ -1,7 +1,7 @@
 # Every target is plain go commands that can be typed by hand. `make ci` is what .ci/run runs.
 #
 #   make build   the binary, ./furlong
-#   make test    all tests; under a minute on two cores
+#   make test    all tests; a few minutes on two cores
 #   make race    the same under the race detector, with the invariants checked; needs a C compiler
 #   make fmt     rewrites files in gofumpt's form
 #   make lint    vet, staticcheck, golangci-lint; builds them the first time, about three minutes
@@ -18,7 +18,7 @@ PKG      ?= ./...
 FUZZTIME ?= 10s
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: build test race vet format fmt lint generated fuzz bench slow docs ci size smoke
+.PHONY: build test race vet format fmt lint generated fuzz bench performance slow docs ci size smoke
 .DEFAULT_GOAL := build
 
 build:
