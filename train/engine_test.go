@@ -2,6 +2,7 @@ package train
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"furlong/dtype"
@@ -17,16 +18,15 @@ import (
 
 var _ rl.TrainEngine = (*Engine)(nil)
 
-// counting is a model that tells of each pass before it runs.
+// counting is a model that tells of each pass before it runs. Lanes run passes at the same time.
 type counting struct {
 	model.Model
 	pass func(n int)
-	n    *int
+	n    *atomic.Int64
 }
 
 func (m counting) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
-	*m.n++
-	m.pass(*m.n)
+	m.pass(int(m.n.Add(1)))
 	return m.Model.Embed(c, in)
 }
 

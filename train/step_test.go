@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"furlong/dtype"
@@ -420,7 +421,7 @@ func TestCancelledStep(t *testing.T) {
 		if n == 3 {
 			cancel()
 		}
-	}, new(int)}
+	}, new(atomic.Int64)}
 	if _, err := e.Step(ctx, batch(1, 2, 3)); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error is %v, want %v", err, context.Canceled)
 	}
