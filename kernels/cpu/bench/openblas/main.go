@@ -23,8 +23,8 @@ import (
 
 const (
 	rounds  = 9
-	seconds = 0.03                  // of one measurement
-	settle  = 60 * time.Millisecond // until idle threads of either side sleep
+	seconds = 0.03                   // of one measurement
+	settle  = 250 * time.Millisecond // until idle threads of either side sleep; OpenBLAS waits 2^28 cycles
 )
 
 type size struct{ m, n, k int }
