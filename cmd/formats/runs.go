@@ -9,35 +9,36 @@ import (
 
 	"furlong/metrics"
 	"furlong/plot"
+	"furlong/summary"
 )
 
 // A finished run, as far as it matters here.
 type finished struct {
-	name           string
-	cycles         int
-	reward, gap    plot.Curve
-	pass1, pass8   plot.Curve
-	mean, p99, max float64 // of the gap: means over cycles, and the largest
+	name         string
+	sum          summary.Summary
+	reward, gap  plot.Curve
+	pass1, pass8 plot.Curve
+	p99          []float64 // of the gap, cycle by cycle
 }
 
 const evalSet = "eval/tiny-arithmetic"
 
 // runs prints a table of finished runs and draws their curves.
 func runs(w io.Writer, prefix string, dirs []string) error {
-	var all []finished
-	for _, dir := range dirs {
-		r, err := readRun(dir)
-		if err != nil {
-			return err
+	all, err := readRuns(dirs)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if len(r.pass1.Y) == 0 {
+			return fmt.Errorf("%s: no evaluation, want some", r.name)
 		}
-		all = append(all, r)
 	}
 	fmt.Fprintln(w, "| rollout / actor | gap mean | gap p99 | gap max | reward, first third | last third | pass@1 before | after | pass@8 before | after |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
 	for _, r := range all {
-		first, last := thirds(r.reward.Y)
-		fmt.Fprintf(w, "| %s | %.3g | %.3g | %.3g | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name, r.mean, r.p99, r.max, first, last,
-			r.pass1.Y[0], r.pass1.Y[len(r.pass1.Y)-1], r.pass8.Y[0], r.pass8.Y[len(r.pass8.Y)-1])
+		fmt.Fprintf(w, "| %s | %.3g | %.3g | %.3g | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f |\n", r.name, mean(r.gap.Y), mean(r.p99), r.sum.Gap.MaxAbs,
+			r.sum.Reward.FirstThird, r.sum.Reward.LastThird, r.pass1.Y[0], r.pass1.Y[len(r.pass1.Y)-1], r.pass8.Y[0], r.pass8.Y[len(r.pass8.Y)-1])
 	}
 	return draw(prefix, all)
 }
@@ -56,11 +57,23 @@ func readRun(dir string) (finished, error) {
 	for _, row := range rows {
 		r.add(row)
 	}
-	if r.cycles == 0 || len(r.pass1.Y) == 0 {
-		return r, fmt.Errorf("%s: %d cycles and %d evaluations, want some", dir, r.cycles, len(r.pass1.Y))
+	if r.sum = summary.Of(rows); r.sum.Gap == nil || r.sum.Reward == nil {
+		return r, fmt.Errorf("%s: no cycle with a gap and a reward, want some", dir)
 	}
-	r.mean, r.p99 = r.mean/float64(r.cycles), r.p99/float64(r.cycles)
 	return r, nil
+}
+
+// readRuns reads several.
+func readRuns(dirs []string) ([]finished, error) {
+	var all []finished
+	for _, dir := range dirs {
+		r, err := readRun(dir)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // named returns a run without figures under the name of its formats.
@@ -95,15 +108,7 @@ func (r *finished) add(row metrics.Row) {
 	}
 	point(&r.reward, "rollout/raw_reward")
 	point(&r.gap, "train/logp_diff/mean")
-	r.cycles++
-	r.mean += row.Values["train/logp_diff/mean"]
-	r.p99 += row.Values["train/logp_diff/p99"]
-	r.max = max(r.max, row.Values["train/logp_diff/max"])
-}
-
-func thirds(y []float64) (first, last float64) {
-	n := max(1, len(y)/3)
-	return mean(y[:n]), mean(y[len(y)-n:])
+	r.p99 = append(r.p99, row.Values["train/logp_diff/p99"])
 }
 
 func mean(y []float64) (m float64) {
@@ -121,7 +126,7 @@ func draw(prefix string, all []finished) error {
 	for _, r := range all {
 		reward.Curves = append(reward.Curves, plot.Curve{Name: r.name, X: r.reward.X, Y: smooth(r.reward.Y, 10)})
 		pass.Curves = append(pass.Curves, plot.Curve{Name: r.name, X: r.pass1.X, Y: r.pass1.Y, Dots: true})
-		if r.max > 0 {
+		if r.sum.Gap.MaxAbs > 0 {
 			gap.Curves = append(gap.Curves, plot.Curve{Name: r.name, X: r.gap.X, Y: r.gap.Y})
 		}
 	}
