@@ -42,6 +42,9 @@ type Keep func(s Stream, rows *tensor.Tensor)
 // coarseGroup is how many elements of a row share a scale in an FP8 cache.
 const coarseGroup = 64
 
+// FP8Format is the name of a cache that keeps rows as FP8 does, in the settings of both engines.
+const FP8Format = "fp8_e4m3"
+
 // FP8 returns the Keep of a cache that stores the coarse part of a layer's rows as E4M3, in groups of 64 that share a power of two.
 func FP8(k kernels.Backend, layer []Spec) Keep {
 	return func(st Stream, rows *tensor.Tensor) {

@@ -23,9 +23,6 @@ type Config struct {
 	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit; train also overwrites the engine with noise before it begins, updates it, and compares"`
 }
 
-// FP8Cache is the KV of an engine that rounds attention state.
-const FP8Cache = "fp8_e4m3"
-
 // Default returns the settings of the reference recipe.
 func Default() Config {
 	return Config{MaxRunning: 64, Context: 4096, PrefillTokens: 512, PageTokens: 16, Format: "bf16", KV: "auto", UpdateMode: Retract.String()}

@@ -70,7 +70,7 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 		pages:  kv.NewPages(k, layout, dtype.F32, recents, lastings, !cfg.NoSharing),
 		flight: map[int64]*request{},
 	}
-	e.lanes = newLanes(m, k, e.pages, cfg.KV == FP8Cache, runtime.GOMAXPROCS(0))
+	e.lanes = newLanes(m, k, e.pages, cfg.KV == kv.FP8Format, runtime.GOMAXPROCS(0))
 	e.sched = sched.New(sched.Config{MaxRunning: cfg.MaxRunning, MaxPrefill: cfg.PrefillTokens}, memory{e})
 	e.stats.PageTokens = layout.Page
 	e.show()

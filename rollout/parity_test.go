@@ -11,6 +11,7 @@ import (
 	"furlong/kernels"
 	"furlong/kernels/cpu"
 	"furlong/kernels/ref"
+	"furlong/kv"
 	"furlong/model/dsv4"
 	"furlong/rl"
 )
@@ -48,7 +49,7 @@ func TestFP8Cache(t *testing.T) {
 	reqs := requests(r, prompts(r, fewer(6, 3), 50), fewer(20, 12))
 	for name, k := range all {
 		cfg := settings()
-		cfg.KV, cfg.PrefillTokens = FP8Cache, 7
+		cfg.KV, cfg.PrefillTokens = kv.FP8Format, 7
 		for _, s := range serve(t, cfg, m, k).all(reqs) {
 			if err := o.check(s); err != nil {
 				t.Fatalf("%s: %v", name, err)

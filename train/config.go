@@ -23,9 +23,6 @@ type Config struct {
 	Optim optim.Config
 }
 
-// fp8Cache is the KV of an actor that rounds attention state as an FP8 cache does.
-const fp8Cache = "fp8_e4m3"
-
 // Default returns the settings of the reference recipe.
 func Default() Config {
 	return Config{MaxTokens: 2048, Format: "bf16", KV: "auto", FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}

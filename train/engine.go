@@ -86,7 +86,7 @@ func (e *Engine) Bytes() int { return e.lanes.bytes() }
 func (e *Engine) stores(k kernels.Backend, m model.Model) []kv.InPlace {
 	layers := m.Layers()
 	out := make([]kv.InPlace, len(layers))
-	if e.cfg.KV == fp8Cache {
+	if e.cfg.KV == kv.FP8Format {
 		for i, specs := range layers {
 			out[i].Keep = kv.FP8(k, specs)
 		}

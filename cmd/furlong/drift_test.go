@@ -10,6 +10,7 @@ import (
 	"furlong/dtype"
 	"furlong/kernels"
 	"furlong/kernels/cpu"
+	"furlong/kv"
 	"furlong/model/dsv4"
 	"furlong/quant"
 	"furlong/rl"
@@ -186,7 +187,7 @@ func sayings(samples []*rl.Sample) (out []string) {
 func TestNothingDriftsAtRateZero(t *testing.T) {
 	for _, tt := range []pairing{
 		{actor: "bf16", rollout: "fp8", threads: 2},
-		{actor: "bf16", rollout: "fp8+fp4", rolloutKV: rollout.FP8Cache, threads: 1, crowded: true},
+		{actor: "bf16", rollout: "fp8+fp4", rolloutKV: kv.FP8Format, threads: 1, crowded: true},
 	} {
 		t.Run(tt.rollout, func(t *testing.T) {
 			unlessShort(t)
@@ -229,11 +230,11 @@ func TestEqualFormatsHaveNoGap(t *testing.T) {
 		{"fp8 recompute", pairing{actor: "fp8", rollout: "fp8", threads: 2, recompute: true}},
 		{"fp8 one thread", pairing{actor: "fp8", rollout: "fp8", threads: 1}},
 		{"fp8-weights", pairing{actor: "fp8-weights", rollout: "fp8-weights", threads: 2}},
-		{"fp8 cache", pairing{actor: "bf16", rollout: "bf16", actorKV: rollout.FP8Cache, rolloutKV: rollout.FP8Cache, threads: 2}},
-		{"fp8 with fp8 cache", pairing{actor: "fp8", rollout: "fp8", actorKV: rollout.FP8Cache, rolloutKV: rollout.FP8Cache, threads: 2, crowded: true, recompute: true}},
+		{"fp8 cache", pairing{actor: "bf16", rollout: "bf16", actorKV: kv.FP8Format, rolloutKV: kv.FP8Format, threads: 2}},
+		{"fp8 with fp8 cache", pairing{actor: "fp8", rollout: "fp8", actorKV: kv.FP8Format, rolloutKV: kv.FP8Format, threads: 2, crowded: true, recompute: true}},
 		{"fp8+fp4", pairing{actor: "fp8+fp4", rollout: "fp8+fp4", threads: 2}},
 		{"fp8+fp4 crowded recompute", pairing{actor: "fp8+fp4", rollout: "fp8+fp4", threads: 1, crowded: true, recompute: true}},
-		{"fp8+fp4 with fp8 cache", pairing{actor: "fp8+fp4", rollout: "fp8+fp4", actorKV: rollout.FP8Cache, rolloutKV: rollout.FP8Cache, threads: 2}},
+		{"fp8+fp4 with fp8 cache", pairing{actor: "fp8+fp4", rollout: "fp8+fp4", actorKV: kv.FP8Format, rolloutKV: kv.FP8Format, threads: 2}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			unlessShort(t, "fp8_crowded_recompute_one_thread", "fp8+fp4_with_fp8_cache")
@@ -271,8 +272,8 @@ func TestUnequalFormatsHaveAGap(t *testing.T) {
 		{"weights, the other way round", pairing{actor: "fp8", rollout: "bf16"}},
 		{"activations", pairing{actor: "fp8-weights", rollout: "fp8"}},
 		{"experts", pairing{actor: "fp8", rollout: "fp8+fp4"}},
-		{"rollout's cache", pairing{actor: "fp8", rollout: "fp8", rolloutKV: rollout.FP8Cache}},
-		{"actor's cache", pairing{actor: "fp8", rollout: "fp8", actorKV: rollout.FP8Cache}},
+		{"rollout's cache", pairing{actor: "fp8", rollout: "fp8", rolloutKV: kv.FP8Format}},
+		{"actor's cache", pairing{actor: "fp8", rollout: "fp8", actorKV: kv.FP8Format}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := pairOf(t, tt.pairing)
