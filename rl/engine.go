@@ -10,6 +10,8 @@ import (
 var (
 	ErrPaused  = errors.New("engine is paused")
 	ErrAborted = errors.New("request was aborted")
+	ErrFull    = errors.New("as many requests wait as may")
+	ErrBroken  = errors.New("weights compute no finite numbers")
 )
 
 // A RolloutEngine draws samples. Generate may be called from several goroutines at once. For an update the loop calls Pause, Update,

@@ -11,9 +11,10 @@ const (
 	StopToken       // a stop id was sampled; it is the response's last token
 	StopLength      // the token limit was reached: the response is truncated
 	StopAbort       // somebody asked for it to end
+	StopText        // who watched it said that it ends with its last token
 )
 
-var stopNames = [...]string{"unfinished", "stop", "length", "abort"}
+var stopNames = [...]string{"unfinished", "stop", "length", "abort", "stop"}
 
 // String returns the wire name.
 func (s Stop) String() string { return stopNames[s] }
@@ -56,6 +57,19 @@ type Sampling struct {
 	MaxTokens   int     // longest response
 	StopIDs     []int32 // a sampled one ends the response and belongs to it
 	Seed        uint64  // the draw of token i depends on (Seed, i) alone
+
+	// What follows changes logits before temperature, in this order. Zero leaves them.
+	RepetitionPenalty float64 `json:",omitempty"` // logits of tokens seen in prompt or response: positive ones are divided by it, others multiplied; 0 and 1 are none
+	FrequencyPenalty  float64 `json:",omitempty"` // taken off for each time that the response has the token
+	PresencePenalty   float64 `json:",omitempty"` // taken off once when the response has the token
+	Bias              []Bias  `json:",omitempty"` // ascending ids
+	MinTokens         int     `json:",omitempty"` // shorter responses don't end: until then stop ids are not drawn
+}
+
+// A Bias is added to a token's logit.
+type Bias struct {
+	Token int32
+	Add   float32
 }
 
 // DefaultSampling samples the plain distribution.
@@ -75,6 +89,44 @@ type Request struct {
 	Prompt   *Prompt
 	Index    int // place among the samples of the prompt
 	Sampling Sampling
+
+	Report     Report
+	Space      string     // requests of different spaces never share attention state
+	Constraint Constraint // nil for none
+
+	// Watch is called after each token of the response, one call at a time, and says whether the response ends with it. It runs where tokens are
+	// made, so it must be quick, and it may read s during the call alone. nil watches nothing.
+	Watch func(s *Sample) (end bool)
+}
+
+// A Report says what a sample tells besides its tokens and their logprobs. The zero value asks for nothing.
+type Report struct {
+	Tail    int     // so many last tokens of the prompt are scored, at temperature 1; at most all but the first
+	Top     int     // likeliest tokens at each position that has a logprob
+	Among   []int32 // tokens whose logprobs are told at each position that has one
+	Experts bool    // which experts each token went to
+}
+
+// A Constraint says which tokens may follow. An engine asks before it draws a token, and tells it which it was; one goroutine at a time does.
+type Constraint interface {
+	// Allow sets allowed[t] for each token t of the vocabulary.
+	Allow(allowed []bool)
+	// Accept takes the token that was drawn.
+	Accept(token int32)
+	// Done reports whether nothing but an end may follow.
+	Done() bool
+}
+
+// An Alternative is a token with its logprob, nats.
+type Alternative struct {
+	Token   int32
+	LogProb float32
+}
+
+// Told is what a Report asked for at one position.
+type Told struct {
+	Top   []Alternative // likeliest first, equal ones by id
+	Among []float32     // of the tokens of Report.Among, in its order
 }
 
 // A Sample is one response to a prompt.
@@ -91,6 +143,12 @@ type Sample struct {
 	Stop          Stop
 	Text          string // the response decoded, for graders and people
 	CachedTokens  int    // prompt tokens whose state came from a prefix hit
+	Retractions   int    `json:",omitempty"` // times it lost its attention state and was computed again
+
+	PromptLogProbs []float32 `json:",omitempty"` // of the last Report.Tail tokens of the prompt, at temperature 1, nothing added to logits
+	PromptTold     []Told    `json:",omitempty"` // of the same tokens; nil when nothing was asked
+	Told           []Told    `json:",omitempty"` // of the response's tokens; nil when nothing was asked
+	Experts        []int32   `json:",omitempty"` // [tokens but the last, layers, choices]; 0 in layers without experts
 
 	Reward  float64
 	Verdict Verdict

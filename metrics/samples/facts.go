@@ -17,6 +17,7 @@ type facts struct {
 	Stop       rl.Stop         `json:"stop"`
 	Why        string          `json:"why"`
 	Cached     int             `json:"cached"`
+	Retracted  int             `json:"retracted,omitempty"` // times
 	Sampling   sampling        `json:"sampling"`
 	PromptText *[]byte         `json:"prompt_text,omitempty"` // where it is not what its tokens say, end to end
 	TextTokens int             `json:"text_tokens"`           // response tokens that spell the text
@@ -31,13 +32,19 @@ type sampling struct {
 	MaxTokens   int     `json:"max_tokens"`
 	StopIDs     []int32 `json:"stop_ids,omitempty"`
 	Seed        uint64  `json:"seed"`
+
+	RepetitionPenalty float64   `json:"repetition_penalty,omitempty"`
+	FrequencyPenalty  float64   `json:"frequency_penalty,omitempty"`
+	PresencePenalty   float64   `json:"presence_penalty,omitempty"`
+	Bias              []rl.Bias `json:"bias,omitempty"`
+	MinTokens         int       `json:"min_tokens,omitempty"`
 }
 
 // newFacts gathers the facts of s. texts are the texts of its tokens, prompt first.
 func newFacts(s *Sample, texts [][]byte) facts {
 	p := len(s.Prompt.Tokens)
 	f := facts{
-		Request: s.Request, Prompt: s.Prompt.ID, Set: s.Prompt.Set, Label: s.Prompt.Label, Metadata: s.Prompt.Metadata, Stop: s.Stop, Why: s.Why, Cached: s.CachedTokens,
+		Request: s.Request, Prompt: s.Prompt.ID, Set: s.Prompt.Set, Label: s.Prompt.Label, Metadata: s.Prompt.Metadata, Stop: s.Stop, Why: s.Why, Cached: s.CachedTokens, Retracted: s.Retractions,
 		Sampling: sampling(s.Sampling),
 	}
 	if spelled(texts[:p]) != s.Prompt.Text {
@@ -67,7 +74,7 @@ func spelled(texts [][]byte) string {
 // fill puts the facts into s, whose prompt and response tokens are there already.
 func (f facts) fill(s *rl.Sample, texts []string) {
 	p := len(s.Prompt.Tokens)
-	s.Request, s.Stop, s.Why, s.CachedTokens, s.Sampling = f.Request, f.Stop, f.Why, f.Cached, rl.Sampling(f.Sampling)
+	s.Request, s.Stop, s.Why, s.CachedTokens, s.Retractions, s.Sampling = f.Request, f.Stop, f.Why, f.Cached, f.Retracted, rl.Sampling(f.Sampling)
 	s.Prompt.ID, s.Prompt.Set, s.Prompt.Label, s.Prompt.Metadata = f.Prompt, f.Set, f.Label, f.Metadata
 	s.Prompt.Text = strings.Join(texts[:p], "")
 	if f.PromptText != nil {

@@ -57,7 +57,7 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 		Sample: &rl.Sample{
 			Request: int64(r.IntN(1000)), Prompt: p, Index: slot, Response: ids(n), LogProbs: floats(.3), TruncLogProbs: maybe(floats(.2)),
 			TrainLogProbs: maybe(floats(.3)), RefLogProbs: maybe(floats(.3)), Entropy: maybe(floats(.5)), Stop: rl.Stop(1 + r.IntN(3)), Verdict: rl.Verdict(r.IntN(4)), Reward: r.NormFloat64(),
-			Advantage: r.NormFloat64(), Why: "last box is 41", CachedTokens: r.IntN(3), Sampling: rl.Sampling{Temperature: .8, TopP: .9, TopK: 50, MinP: .1, MaxTokens: 20, StopIDs: []int32{5}, Seed: r.Uint64()},
+			Advantage: r.NormFloat64(), Why: "last box is 41", CachedTokens: r.IntN(3), Retractions: r.IntN(2), Sampling: rl.Sampling{Temperature: .8, TopP: .9, TopK: 50, MinP: .1, MaxTokens: 20, StopIDs: []int32{5}, Seed: r.Uint64()},
 		},
 		Ratio: maybe(floats(1)), Dropped: r.IntN(3) == 0,
 	}
@@ -74,6 +74,9 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 	}
 	return s
 }
+
+// reports are what rl.Report asks for, which a loop does not.
+var reports = map[string]bool{"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true}
 
 // batch draws groups of two samples.
 func batch(cycle, groups int) Batch {
@@ -185,7 +188,7 @@ func TestBodyRoundTrip(t *testing.T) {
 	for _, v := range []any{rl.Sample{}, rl.Prompt{}, Sample{}} {
 		for f := range reflect.TypeOf(v).Fields() {
 			name := reflect.TypeOf(v).String() + "." + f.Name
-			if !seen[name] && name != "rl.Sample.Prompt" && name != "samples.Sample.Sample" {
+			if !seen[name] && !reports[name] && name != "rl.Sample.Prompt" && name != "samples.Sample.Sample" {
 				t.Errorf("no sample of the test fills %s", name)
 			}
 		}
