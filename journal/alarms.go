@@ -29,7 +29,8 @@ var watches = []watch{
 	{equalGap, "error", func(s rl.Stats) string {
 		// Where samples are as fresh as the trainer, their logprobs must be the same bits.
 		age, known := s["rollout/staleness/max"]
-		if m := s["train/logp_diff/max"]; known && age == 0 && m != 0 {
+		fresh := known && age == 0 && s["rollout/staleness/steps"] == 0
+		if m := s["train/logp_diff/max"]; fresh && m != 0 {
 			return fmt.Sprintf("trainer and rollout engine differ by %.3g nats on a token though both hold the same weights: one of them has stale or damaged state", m)
 		}
 		return ""

@@ -167,4 +167,7 @@ func TestWatches(t *testing.T) {
 	if w := watches[0]; w.look(rl.Stats{"train/logp_diff/max": 1, "rollout/staleness/max": 1}) != "" {
 		t.Error("samples of an older version raise the alarm of equal weights")
 	}
+	if w := watches[0]; w.look(rl.Stats{"train/logp_diff/max": 1, "rollout/staleness/max": 0, "rollout/staleness/steps": 1}) != "" {
+		t.Error("samples of weights that the trainer has left raise the alarm of equal weights")
+	}
 }

@@ -150,6 +150,7 @@ func rollout() []Series {
 			{"fully_async/queue_size", "groups", "groups waiting when the batch was taken"},
 			{"fully_async/aborted_groups_filtered", "groups", "groups dropped for an aborted sample"},
 			{"fully_async/stale_groups_filtered", "groups", "groups dropped as too old"},
+			{"staleness/steps", "steps", "optimizer steps that the served weights trail the trainer as the batch begins to train"},
 			{"fully_async/avg_staleness", "versions", "mean age of the groups looked at, the dropped ones included"},
 			{"fully_async/max_staleness", "versions", "greatest age of the groups looked at, the dropped ones included"},
 			{"fully_async/buffer_avg_staleness", "versions", "mean age of the groups that wait"},

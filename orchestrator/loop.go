@@ -55,7 +55,8 @@ type Loop struct {
 	Prompts rl.PromptSource
 	Grade   func(context.Context, []*rl.Sample) error
 	Decode  func([]int32) string
-	Eval    func(ctx context.Context, cycle int) error // nil: nothing is evaluated
+	// Eval evaluates what is served, which trails the trainer by lag cycles; nil: nothing is evaluated.
+	Eval func(ctx context.Context, cycle, lag int) error
 	// Evaluated reports whether an earlier start of the run has evaluated a cycle; nil: none has.
 	Evaluated func(cycle int) bool
 	Watch     Watcher
@@ -165,7 +166,7 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 	case Push:
 		return l.push(ctx)
 	case Eval:
-		return l.Eval(ctx, a.Cycle)
+		return l.Eval(ctx, a.Cycle, l.trained-l.pushed)
 	case Start:
 		if l.flying[a.Cycle] != nil {
 			return nil // it came with the checkpoint
@@ -195,6 +196,7 @@ func (l *Loop) take(ctx context.Context, c int) error {
 	}
 	l.report = Report{Cycle: c, Samples: b.samples, Stats: rl.Stats{}}
 	rolloutStats(l.report.Stats, b, l.version)
+	l.report.Stats["rollout/staleness/steps"] = float64(l.trained - l.pushed)
 	if b.t1.IsZero() {
 		return nil // generated before a restart
 	}

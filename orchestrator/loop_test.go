@@ -227,6 +227,32 @@ func TestStaleness(t *testing.T) {
 	}
 }
 
+// Between pushes the trainer moves on while samples are of the newest version there is; evaluations trail it too.
+func TestStepsSinceThePush(t *testing.T) {
+	d := &diary{}
+	l, _ := newLoop("", "sync", 0, d)
+	l.Config.PushEvery, l.Config.SaveEvery, l.Config.EvalEvery = 2, 2, 1
+	var lags []int
+	l.Eval = func(_ context.Context, _, lag int) error {
+		lags = append(lags, lag)
+		return nil
+	}
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range d.reports {
+		if got, want := r.Stats["rollout/staleness/steps"], float64(i%2); got != want {
+			t.Errorf("cycle %d: served weights trail by %v steps, want %v", r.Cycle, got, want)
+		}
+		if got := r.Stats["rollout/staleness/max"]; got != 0 {
+			t.Errorf("cycle %d is %v versions behind, want 0", r.Cycle, got)
+		}
+	}
+	if want := []int{0, 1, 0, 1, 0, 1, 0}; !slices.Equal(lags, want) {
+		t.Errorf("evaluations trail by %v cycles, want %v", lags, want)
+	}
+}
+
 func TestSeriesAreInTheTable(t *testing.T) {
 	d := &diary{}
 	l, _ := newLoop(t.TempDir(), "sync", 0, d)
@@ -264,7 +290,7 @@ func TestTooManySkippedSteps(t *testing.T) {
 	} {
 		d := &diary{}
 		l, s := newLoop(dir, "sync", 0, d)
-		l.Eval = func(_ context.Context, cycle int) error {
+		l.Eval = func(_ context.Context, cycle, _ int) error {
 			if cycle == tt.from {
 				s.poison = 3
 			}

@@ -45,7 +45,7 @@ func (j *job) newEvaluation(ctx context.Context) (*evaluation, error) {
 }
 
 // evaluate draws and grades, and writes what it found.
-func (j *job) evaluate(ctx context.Context, cycle int) error {
+func (j *job) evaluate(ctx context.Context, cycle, lag int) error {
 	seen := &watched{RolloutEngine: j.roll}
 	res, err := eval.Run(ctx, seen, j.evals.prompts, j.evals.samples, j.evals.sampling, j.grades, j.policy.tok.Decode, nil)
 	if err != nil {
@@ -58,7 +58,9 @@ func (j *job) evaluate(ctx context.Context, cycle int) error {
 	for _, group := range byPrompt(j.evals.prompts, seen.samples) {
 		e.Problems = append(e.Problems, rundir.NewProblem(group))
 	}
-	return j.book.Evaluated(e, j.actor.Steps(), series(j.evals.name, cycle, res), seen.samples)
+	values := series(j.evals.name, cycle, res)
+	values["eval/lag_steps"] = float64(lag)
+	return j.book.Evaluated(e, j.actor.Steps(), values, seen.samples)
 }
 
 // evaluated reports whether an earlier start of the run has written the evaluation of a cycle.
