@@ -209,7 +209,7 @@ func (l *loader) checkTable(name string) {
 		l.errs = append(l.errs, err)
 		return
 	}
-	if err := checkTable(t, l.opt.Experts); err != nil {
+	if err := CheckTable(t, l.opt.Experts); err != nil {
 		l.bad(name, "%v", err)
 	}
 }
@@ -219,7 +219,7 @@ func (l *loader) leftOver() {
 	for _, name := range l.src.Names() {
 		switch {
 		case l.read[name]:
-		case isDraft(name, l.opt.Layers):
+		case IsDraft(name, l.opt.Layers):
 			l.report.Aside = append(l.report.Aside, name)
 		default:
 			info, _ := l.src.Info(name)
@@ -228,8 +228,8 @@ func (l *loader) leftOver() {
 	}
 }
 
-// isDraft reports whether a tensor belongs to the block that predicts further tokens.
-func isDraft(name string, layers int) bool {
+// IsDraft reports whether a tensor belongs to the block that predicts further tokens.
+func IsDraft(name string, layers int) bool {
 	n, _, ok := splitLayer(name)
 	return ok && n >= layers || strings.HasPrefix(strings.TrimPrefix(name, "model."), "mtp.")
 }

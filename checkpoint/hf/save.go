@@ -126,7 +126,7 @@ func checkSave(p *tensor.Param, experts int) error {
 	case table != strings.HasSuffix(p.Name, tableLeaf), !table && p.Value.Type != dtype.F32 && p.Value.Type != dtype.BF16:
 		err = errors.New("is " + p.Value.String() + ", want F32 or BF16 or quantised, and I64 or I32 for a routing table")
 	case table:
-		err = checkTable(p.Value, experts)
+		err = CheckTable(p.Value, experts)
 	}
 	if err != nil {
 		return fmt.Errorf("parameter %q: %w", p.Name, err)

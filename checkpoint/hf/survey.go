@@ -32,7 +32,7 @@ func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
 	for _, name := range src.Names() {
 		place, ok := PlaceOf(opt.Scheme, name)
 		switch {
-		case isDraft(name, opt.Layers):
+		case IsDraft(name, opt.Layers):
 			v.Aside, taken[name] = append(v.Aside, name), true
 			continue
 		case !ok:
@@ -67,7 +67,7 @@ func (w Weight) checkTable(src checkpoint.Source, experts int) error {
 	if err != nil {
 		return err
 	}
-	return checkTable(t, experts)
+	return CheckTable(t, experts)
 }
 
 // check looks at the checkpoint as a whole.

@@ -27,8 +27,8 @@ func entries(t *tensor.Tensor, f func(i int, expert int64) bool) {
 	}
 }
 
-// checkTable checks that a routing table names experts, and is more than the zeros that a model begins with.
-func checkTable(t *tensor.Tensor, experts int) error {
+// CheckTable checks that a routing table names experts, and is more than the zeros that a model begins with.
+func CheckTable(t *tensor.Tensor, experts int) error {
 	if experts < 1 {
 		return fmt.Errorf("routes to the experts of a model that is said to have %d", experts)
 	}

@@ -113,11 +113,11 @@ func (w *Weight) checkScale(src checkpoint.Source) error {
 	if err != nil {
 		return err
 	}
-	return checkScales(s)
+	return CheckScales(s)
 }
 
-// checkScales refuses scales that no writer means.
-func checkScales(s *tensor.Tensor) error {
+// CheckScales refuses scales that no writer means.
+func CheckScales(s *tensor.Tensor) error {
 	if s.Type == dtype.E8M0 {
 		if i := bytes.IndexByte(s.Mem, dtype.NaNE8M0); i >= 0 {
 			return fmt.Errorf("has the code 255, no number, at %d", i)

@@ -6,7 +6,7 @@
 // file; a tensor shares the map and costs nothing until it is looked at.
 //
 // [Create] writes to a temporary name beside the file and renames it when all is on the disk: a reader sees
-// the old file or the whole new one. [OpenDir] and [CreateDir] do the same for a directory of shards with an index.
+// the old file or the whole new one. A [Stream] reads a file that comes over a wire. [OpenDir] and [CreateDir] do the same for a directory of shards with an index.
 //
 // Shapes: any; an axis may be 0, a scalar has no axes.
 // Units: offsets and sizes are bytes, little endian.

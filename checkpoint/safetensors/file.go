@@ -101,6 +101,16 @@ func (f *File) Info(name string) (checkpoint.Info, bool) {
 	return f.header.spans[i].Info, true
 }
 
+// Where returns where the bytes of a tensor lie in the file.
+func (f *File) Where(name string) (at int64, n int, ok bool) {
+	i, ok := f.header.index[name]
+	if !ok {
+		return 0, 0, false
+	}
+	s := f.header.spans[i]
+	return f.data + int64(s.lo), s.hi - s.lo, true
+}
+
 // Metadata returns a copy of the header's free text.
 func (f *File) Metadata() map[string]string { return maps.Clone(f.header.metadata) }
 

@@ -1,12 +1,10 @@
 package safetensors
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"unicode/utf8"
 
 	"furlong/checkpoint"
@@ -47,6 +45,15 @@ func headerBytes(length []byte, fileBytes int64) (int, error) {
 
 // parseHeader reads a header and checks it against the number of bytes that follow it.
 func parseHeader(buf []byte, dataBytes int64) (*header, error) {
+	h, err := readable(buf)
+	if err != nil {
+		return nil, err
+	}
+	return h, h.fill(dataBytes)
+}
+
+// readable reads a header that is not held against anything yet.
+func readable(buf []byte) (*header, error) {
 	if !utf8.Valid(buf) {
 		return nil, fmt.Errorf("header is not UTF-8")
 	}
@@ -57,7 +64,7 @@ func parseHeader(buf []byte, dataBytes int64) (*header, error) {
 	if err != nil {
 		return nil, fmt.Errorf("header: %w", err)
 	}
-	return h, h.fill(dataBytes)
+	return h, nil
 }
 
 func scanHeader(buf []byte) (*header, error) {
@@ -120,25 +127,11 @@ func (s *scanner) dtype() dtype.Type {
 
 // fill checks that the tensors fill n bytes without gap or overlap, each as its shape says.
 func (h *header) fill(n int64) error {
-	order := make([]int, len(h.spans))
-	for i := range order {
-		order[i] = i
+	_, end, err := h.layOut()
+	if err == nil && int64(end) != n {
+		err = fmt.Errorf("tensors end at byte %d, the data at byte %d", end, n)
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		x, y := h.spans[a], h.spans[b]
-		return cmp.Or(cmp.Compare(x.lo, y.lo), cmp.Compare(x.hi, y.hi))
-	})
-	at := 0
-	for _, i := range order {
-		if err := h.spans[i].check(at); err != nil {
-			return fmt.Errorf("tensor %q: %w", h.names[i], err)
-		}
-		at = h.spans[i].hi
-	}
-	if int64(at) != n {
-		return fmt.Errorf("tensors end at byte %d, the data at byte %d", at, n)
-	}
-	return nil
+	return err
 }
 
 // check holds the span against its shape and the end of the tensor before it.
