@@ -149,6 +149,38 @@ func (p *Pages) Release(s *Sequence) {
 	*s = Sequence{table: [numClasses][]int32{s.table[recent][:0], s.table[lasting][:0]}}
 }
 
+// Drop gives the memory of all rows back to the system: until Make nobody may read or write any. Nobody may hold a page.
+func (p *Pages) Drop() {
+	for c := range p.alloc {
+		if n := len(p.alloc[c].refs) - len(p.alloc[c].free); n > 0 {
+			panic(fmt.Sprintf("kv: drop while %d %v pages are held", n, class(c)))
+		}
+	}
+	p.each(func(q *pool) { q.t.Mem = nil })
+}
+
+// Make gives rows memory again after a Drop.
+func (p *Pages) Make() {
+	p.each(func(q *pool) { q.t.Mem = tensor.New(q.t.Type, q.t.Shape...).Mem })
+}
+
+// Bytes returns the memory of all rows.
+func (p *Pages) Bytes() (n int) {
+	p.each(func(q *pool) { n += len(q.t.Mem) })
+	return n
+}
+
+// each calls f for every pool that is there.
+func (p *Pages) each(f func(q *pool)) {
+	for i := range p.pools {
+		for st := range p.pools[i] {
+			if q := &p.pools[i][st]; q.t != nil {
+				f(q)
+			}
+		}
+	}
+}
+
 // copyRows copies the rows that stand for the first n tokens of page from, in all streams of a class, to page to.
 func (p *Pages) copyRows(c class, to, from int32, n int) {
 	for i := range p.pools {

@@ -11,6 +11,7 @@ import (
 // Config is what the rollout engine can be told. The zero value is not usable; start from Default.
 type Config struct {
 	MaxRunning    int    `flag:"sglang-max-running-requests,max-running-requests" help:"samples that are generated at a time"`
+	MaxQueued     int    `flag:"max-queued-requests,sglang-max-queued-requests" help:"samples that may wait for a place; further ones are refused. 0 for any number"`
 	Context       int    `flag:"context-length,sglang-context-length" help:"prompt plus response, in tokens"`
 	PrefillTokens int    `flag:"sglang-chunked-prefill-size,chunked-prefill-size" help:"prompt tokens computed in one pass, beside the samples that go on"`
 	TotalTokens   int    `flag:"sglang-max-total-tokens,max-total-tokens" help:"tokens whose attention state fits in memory; 0 for as many as all running samples can need"`
@@ -37,6 +38,7 @@ func (c Config) Validate() error {
 		}
 	}
 	atLeast(1, "sglang-max-running-requests", c.MaxRunning)
+	atLeast(0, "max-queued-requests", c.MaxQueued)
 	atLeast(2, "context-length", c.Context)
 	atLeast(1, "sglang-chunked-prefill-size", c.PrefillTokens)
 	atLeast(0, "sglang-max-total-tokens", c.TotalTokens)

@@ -39,13 +39,14 @@ type Engine struct {
 	held     weightsync.Held // what is served, as the sender of a delta names it
 
 	// What follows belongs to the loop.
-	pages   *kv.Pages
-	lanes   *lanes
-	sched   *sched.Scheduler
-	flight  map[int64]*request
-	version rl.Version
-	paused  bool
-	stats   Stats
+	pages    *kv.Pages
+	lanes    *lanes
+	sched    *sched.Scheduler
+	flight   map[int64]*request
+	version  rl.Version
+	paused   bool
+	released bool // attention state has no memory
+	stats    Stats
 }
 
 // New returns an engine over a model that is its own: nobody else may write the model's weights. They take the format that cfg says. It serves after its first Update.
@@ -72,7 +73,7 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 	}
 	e.lanes = newLanes(m, k, e.pages, cfg.KV == kv.FP8Format, runtime.GOMAXPROCS(0))
 	e.sched = sched.New(sched.Config{MaxRunning: cfg.MaxRunning, MaxPrefill: cfg.PrefillTokens}, memory{e})
-	e.stats.PageTokens = layout.Page
+	e.stats.PageTokens, e.stats.MaxRunning = layout.Page, cfg.MaxRunning
 	e.show()
 	return e, nil
 }
@@ -82,16 +83,21 @@ func (e *Engine) Run(ctx context.Context) error {
 	defer close(e.done)
 	defer func() { e.fail(errStopped); e.show() }()
 	for {
-		idle := e.paused || e.sched.Running()+e.sched.Queued() == 0
-		if !e.orders(ctx, idle) {
+		if !e.orders(ctx, !e.busy()) {
 			return context.Cause(ctx)
 		}
-		if !e.paused && e.sched.Running()+e.sched.Queued() > 0 {
+		if e.busy() {
 			e.step()
 		}
 		e.show()
 	}
 }
+
+// busy reports whether there is a pass to run.
+func (e *Engine) busy() bool { return e.serving() && e.sched.Running()+e.sched.Queued() > 0 }
+
+// serving reports whether passes may run.
+func (e *Engine) serving() bool { return !e.paused && !e.released }
 
 // orders carries out what is in the mail; when idle it waits for something. It reports false when ctx is done.
 func (e *Engine) orders(ctx context.Context, idle bool) bool {
@@ -128,34 +134,7 @@ func (e *Engine) do(ctx context.Context, f func()) error {
 	}
 }
 
-// Pause lets the pass that runs end and begins no other. Requests may still be made; they wait.
-func (e *Engine) Pause(ctx context.Context) error {
-	return e.do(ctx, func() { e.paused = true })
-}
-
-// Resume ends a pause.
-func (e *Engine) Resume(ctx context.Context) error {
-	return e.do(ctx, func() { e.paused = false })
-}
-
 // Version returns the version of the weights, 0 before the first Update.
 func (e *Engine) Version() rl.Version { return e.Stats().Version }
-
-// Flush empties the prefix cache. It is refused while samples hold pages; a paused engine's do until an update.
-func (e *Engine) Flush(ctx context.Context) (err error) {
-	refused := e.do(ctx, func() {
-		if n := e.sched.Running(); n > 0 {
-			err = fmt.Errorf("rollout: flush while %d samples hold pages, want none", n)
-		} else if c := e.pages.Cache(); c != nil {
-			c.Flush()
-		}
-	})
-	return errors.Join(refused, err)
-}
-
-// Retract takes the pages of all samples in flight; they are computed again when the engine goes on.
-func (e *Engine) Retract(ctx context.Context) error {
-	return e.do(ctx, func() { e.stats.Retracted += len(e.sched.Retract()) })
-}
 
 var _ rl.RolloutEngine = (*Engine)(nil)

@@ -306,8 +306,8 @@ func TestNaNIsAnErrorAndNoToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for s, err := range e.Generate(context.Background(), []rl.Request{ask(9, []int32{1, 2}, 4)}) {
-		want := `request 9 (prompt "p", sample 0): response token 0: logit of token 17 is NaN, want a finite number`
-		if s != nil || err == nil || err.Error() != want {
+		want := `request 9 (prompt "p", sample 0): response token 0: weights compute no finite numbers: logit of token 17 is NaN`
+		if s != nil || err == nil || err.Error() != want || !errors.Is(err, rl.ErrBroken) {
 			t.Errorf("got %v, %v, want %s", s, err, want)
 		}
 	}

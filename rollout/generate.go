@@ -33,7 +33,7 @@ type request struct {
 	scale  float32 // of the logits: the inverse temperature
 	seq    kv.Sequence
 	trunc  bool // a truncated distribution is drawn from
-	begun  bool
+	lost   bool // its pages went, and it waits to be computed again
 }
 
 // Generate submits reqs and yields their samples in the order in which they finish. When ctx is done, or the caller stops
@@ -130,6 +130,9 @@ func (e *Engine) admit(rs []*request) error {
 	if e.version == 0 {
 		return errors.New("rollout: there are no weights yet, want an update first")
 	}
+	if err := e.crowded(len(rs)); err != nil {
+		return err
+	}
 	for i, r := range rs {
 		if err := e.enter(r); err != nil {
 			for _, r := range rs[:i] {
@@ -137,6 +140,25 @@ func (e *Engine) admit(rs []*request) error {
 			}
 			return named(r.sample, err)
 		}
+	}
+	for _, r := range rs {
+		e.stats.Requests++
+		e.stats.PromptTokens += len(r.tokens)
+	}
+	return nil
+}
+
+// crowded refuses n more requests if too many would then wait. Who has a place at once doesn't wait, and a paused engine has no places.
+func (e *Engine) crowded(n int) error {
+	if e.cfg.MaxQueued == 0 {
+		return nil
+	}
+	places := 0
+	if e.serving() {
+		places = e.cfg.MaxRunning - e.sched.Running()
+	}
+	if wait := e.sched.Queued() + n - places; wait > e.cfg.MaxQueued {
+		return fmt.Errorf("rollout: with %d more requests %d would wait, want at most %d (--max-queued-requests): %w", n, wait, e.cfg.MaxQueued, rl.ErrFull)
 	}
 	return nil
 }
@@ -179,6 +201,9 @@ func (e *Engine) likeness(tokens []int32) uint64 {
 // drop takes a request out of flight.
 func (e *Engine) drop(r *request) {
 	e.sched.Remove(r.sample.Request)
+	if r.lost {
+		e.stats.Lost--
+	}
 	delete(e.flight, r.sample.Request)
 }
 
@@ -195,30 +220,15 @@ func (e *Engine) abandon(ctx context.Context, c *call) {
 	})
 }
 
-// Abort ends requests by their ids, or all when none is named. Their samples are yielded as far as they came, with
-// rl.StopAbort. Ids that are not in flight are ignored: they may just have finished.
-func (e *Engine) Abort(ctx context.Context, ids ...int64) error {
-	return e.do(ctx, func() {
-		if len(ids) == 0 {
-			for id := range e.flight {
-				ids = append(ids, id)
-			}
-			slices.Sort(ids)
-		}
-		for _, id := range ids {
-			if r := e.flight[id]; r != nil {
-				e.finish(r, rl.StopAbort)
-			}
-		}
-	})
-}
-
-// finish delivers a request's sample.
+// finish delivers a request's sample, and lets the cache learn all that was computed for it.
 func (e *Engine) finish(r *request, why rl.Stop) {
 	if why == rl.StopAbort {
 		e.stats.Aborted++
 	} else {
 		e.stats.Finished++
+	}
+	if n := r.seq.Len(); n > 0 {
+		e.pages.Advance(&r.seq, n, r.tokens)
 	}
 	r.sample.Stop = why
 	e.drop(r)

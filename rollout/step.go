@@ -39,11 +39,18 @@ func (e *Engine) step() {
 func (e *Engine) note(plan sched.Plan) {
 	for _, o := range plan.Start {
 		e.stats.CachedTokens += o.Known
-		if r := e.flight[o.ID]; !r.begun {
-			r.begun, r.sample.CachedTokens = true, o.Known
+		r := e.flight[o.ID]
+		if r.lost {
+			r.lost = false
+			e.stats.Lost--
+			r.sample.Retractions++
+		} else {
+			r.sample.CachedTokens = o.Known
 		}
 	}
-	e.stats.Retracted += len(plan.Evict)
+	for _, id := range plan.Evict {
+		e.lost(id)
+	}
 	e.stats.DecodeTokens += len(plan.Decode)
 	e.stats.PrefillTokens += plan.Len() - len(plan.Decode)
 	if plan.Len() > 0 {
@@ -58,6 +65,7 @@ func (e *Engine) take(r *request, token int32, lp float32, d drawn) {
 		e.failOne(r, fmt.Errorf("response token %d: %w", len(s.Response), d.err))
 		return
 	}
+	e.stats.DrawnTokens++
 	r.tokens = append(r.tokens, token)
 	s.Response = append(s.Response, token)
 	s.LogProbs = append(s.LogProbs, lp)
@@ -71,16 +79,10 @@ func (e *Engine) take(r *request, token int32, lp float32, d drawn) {
 	}
 	switch {
 	case slices.Contains(s.Sampling.StopIDs, token):
-		e.end(r, rl.StopToken)
+		e.finish(r, rl.StopToken)
 	case len(r.tokens) == r.limit:
-		e.end(r, rl.StopLength)
+		e.finish(r, rl.StopLength)
 	default:
 		e.sched.Append(s.Request)
 	}
-}
-
-// end finishes a request and lets the cache learn all that was computed for it.
-func (e *Engine) end(r *request, why rl.Stop) {
-	e.pages.Advance(&r.seq, r.seq.Len(), r.tokens)
-	e.finish(r, why)
 }

@@ -2,10 +2,7 @@ package rollout
 
 import (
 	"fmt"
-	"maps"
 	"slices"
-
-	"furlong/rl"
 )
 
 // A Mode says what becomes of samples in flight when the weights change. Whatever the mode, tokens carry the version that chose them, and no prompt
@@ -36,11 +33,9 @@ func ParseMode(name string) (Mode, error) {
 func (e *Engine) turn(mode Mode) {
 	switch mode {
 	case Abort:
-		for _, id := range slices.Sorted(maps.Keys(e.flight)) {
-			e.finish(e.flight[id], rl.StopAbort)
-		}
+		e.abortAll()
 	case Retract:
-		e.stats.Retracted += len(e.sched.Retract())
+		e.retract()
 	case InPlace:
 		if c := e.pages.Cache(); c != nil {
 			c.Cut()

@@ -82,12 +82,12 @@ func likeliest(logits []float32) (int32, error) {
 			continue
 		}
 		if !(l <= math.MaxFloat32) { // NaN comes here too, since it compares with nothing
-			return 0, fmt.Errorf("logit of token %d is %v, want a finite number", i, l)
+			return 0, fmt.Errorf("%w: logit of token %d is %v", rl.ErrBroken, i, l)
 		}
 		top, best = l, i
 	}
 	if best < 0 {
-		return 0, fmt.Errorf("none of %d logits is a finite number", len(logits))
+		return 0, fmt.Errorf("%w: none of %d logits is one", rl.ErrBroken, len(logits))
 	}
 	return int32(best), nil
 }

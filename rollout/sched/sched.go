@@ -100,6 +100,14 @@ func (s *Scheduler) Running() int { return len(s.running) }
 // Queued returns how many sequences wait.
 func (s *Scheduler) Queued() int { return len(s.queue) }
 
+// Held returns how many tokens of running sequences have rows.
+func (s *Scheduler) Held() (n int) {
+	for _, q := range s.running {
+		n += q.done
+	}
+	return n
+}
+
 // Has reports whether a sequence is known.
 func (s *Scheduler) Has(id int64) bool { return s.all[id] != nil }
 
