@@ -23,6 +23,9 @@ func (Bytes) Encode(text string) []int32 {
 	return ids
 }
 
+// EncodeSpecial is Encode: the special tokens have no spelling.
+func (t Bytes) EncodeSpecial(text string) []int32 { return t.Encode(text) }
+
 // Decode returns the bytes of ids.
 func (t Bytes) Decode(ids []int32) string {
 	text := make([]byte, 0, len(ids))
@@ -42,6 +45,12 @@ func (Bytes) AppendToken(dst []byte, id int32) []byte {
 	}
 	return append(dst, byte(id))
 }
+
+// AppendSpecial is AppendToken: the special tokens have no spelling.
+func (t Bytes) AppendSpecial(dst []byte, id int32) []byte { return t.AppendToken(dst, id) }
+
+// IsSpecial is true of the ids from 256, the reserved ones included.
+func (Bytes) IsSpecial(id int32) bool { return id >= byteBOS && id < byteSize }
 
 // BOS returns 256.
 func (Bytes) BOS() int32 { return byteBOS }

@@ -36,7 +36,21 @@ func TestBytesDecodeSpecials(t *testing.T) {
 			if got := tok.Decode(tt.ids); got != tt.want {
 				t.Errorf("Decode(%v) = %q, want %q", tt.ids, got, tt.want)
 			}
+			if got := DecodeSpecial(tok, tt.ids); got != tt.want {
+				t.Errorf("DecodeSpecial(%v) = %q, want %q", tt.ids, got, tt.want)
+			}
 		})
+	}
+}
+
+func TestBytesIsSpecial(t *testing.T) {
+	for _, tt := range []struct {
+		id   int32
+		want bool
+	}{{-1, false}, {0, false}, {255, false}, {256, true}, {258, true}, {271, true}, {272, false}} {
+		if got := (Bytes{}).IsSpecial(tt.id); got != tt.want {
+			t.Errorf("IsSpecial(%d) = %v, want %v", tt.id, got, tt.want)
+		}
 	}
 }
 
