@@ -10,7 +10,7 @@ import (
 const floors = `
 dtype tokenizer rl progress nearest plot internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
 metrics/* api/*
-metrics
+metrics api/openai
 tensor reward data/* summary metrics/run
 data
 device
