@@ -26,6 +26,7 @@ func commands() []command {
 		{"inspect", "what is in a checkpoint", runInspect},
 		{"convert", "writes a checkpoint in other formats, names or files", runConvert},
 		{"eval", "evaluates a checkpoint on held-out problems", runEval},
+		{"router", "spreads requests over several servers of one policy", runRouter},
 		{"config", "prints settings, where they come from, and recipes", runConfig},
 		{"oracle", "checks this build against reference vectors", runOracle},
 		{"version", "which build this is", runVersion},
