@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Cache shares the pages of equal prefixes. It is a tree: a path of nodes is a prefix, cut at page borders. A sequence that
+// A Cache shares the pages of equal prefixes. It is a tree for each space: a path of nodes is a prefix, cut at page borders. A sequence that
 // opens holds the pages of whole nodes that it matches, and copies the rows of a node that it matches in part into a page
 // of its own. Rows are only ever appended, so a page that its owner still fills is a good source for the rows it had.
 //
@@ -14,7 +14,7 @@ import (
 // go, least recently used first, when others need room. Lasting pages go from the leaves; recent pages one by one.
 type Cache struct {
 	p     *Pages
-	root  *node                 // of what may be found; Cut gives it a new one
+	trees map[string]*tree      // what may be found, by space; Cut begins new ones
 	used  [numClasses]list.List // nodes with a page of the class, the last used in front
 	open  int                   // sequences between Open and Release
 	stats CacheStats
@@ -26,8 +26,16 @@ type CacheStats struct {
 	Flushes int
 }
 
+// A tree is what sequences of one space share. It is there as long as it has a node or an open sequence.
+type tree struct {
+	space string
+	root  *node
+	open  int
+}
+
 // A node is the pages of one chunk of tokens after those of its ancestors. A chunk shorter than a page is a leaf.
 type node struct {
+	tree     *tree // of a root
 	parent   *node
 	children []*node
 	tokens   []int32
@@ -35,25 +43,26 @@ type node struct {
 	place    [numClasses]*list.Element // in Cache.used, nil without a page
 }
 
-func newCache(p *Pages) *Cache { return &Cache{p: p, root: &node{}} }
+func newCache(p *Pages) *Cache { return &Cache{p: p, trees: map[string]*tree{}} }
 
 // Stats returns the counts.
 func (c *Cache) Stats() CacheStats { return c.stats }
 
-// Open lets s, which is zero, hold the longest known prefix of tokens, and returns its length. The last token is never
-// part of it: somebody wants its logits.
-func (c *Cache) Open(s *Sequence, tokens []int32) int {
-	c.open++
-	s.tip = c.root
-	path, rest, n := c.match(tokens[:max(0, len(tokens)-1)])
+// Spaces returns the number of spaces that something is known of.
+func (c *Cache) Spaces() int { return len(c.trees) }
+
+// Open lets s, which is zero, hold the longest prefix of tokens that is known in a space, of at most so many, and returns its length. Nothing
+// that s adds is found in another space.
+func (c *Cache) Open(s *Sequence, space string, tokens []int32, most int) int {
+	c.enter(s, space)
+	path, rest, n := s.tree.match(tokens[:max(0, most)], c.p.layout.Page)
 	if n = c.usable(path, n); n == 0 {
 		return 0
 	}
 	c.hold(s, path[:n/c.p.layout.Page], c.p.layout.needed(n))
 	if part := n % c.p.layout.Page; part > 0 && !c.copyPart(s, rest, part) {
 		c.p.Release(s)
-		c.open++
-		s.tip = c.root
+		c.enter(s, space)
 		return 0
 	}
 	s.n = n
@@ -61,11 +70,24 @@ func (c *Cache) Open(s *Sequence, tokens []int32) int {
 	return n
 }
 
+// enter opens s, which is zero, in a space.
+func (c *Cache) enter(s *Sequence, space string) {
+	t := c.trees[space]
+	if t == nil {
+		t = &tree{space: space}
+		t.root = &node{tree: t}
+		c.trees[space] = t
+	}
+	c.open++
+	t.open++
+	s.tree, s.tip = t, t.root
+}
+
 // match returns the nodes of the longest known prefix, the node that then matches in part (nil for none), and the prefix's length.
-func (c *Cache) match(tokens []int32) (path []*node, rest *node, n int) {
-	at := c.root
+func (t *tree) match(tokens []int32, page int) (path []*node, rest *node, n int) {
+	at := t.root
 	for {
-		next, part, common := at.nearest(tokens[n:], c.p.layout.Page)
+		next, part, common := at.nearest(tokens[n:], page)
 		if next == nil {
 			return path, part, n + common
 		}
@@ -254,22 +276,25 @@ func (c *Cache) touch(n *node) {
 
 // leave forgets that s was open.
 func (c *Cache) leave(s *Sequence) {
-	if s.tip == nil {
+	if s.tree == nil {
 		return
 	}
 	if c.knows(s) {
 		c.touch(s.tip)
 	}
 	c.open--
+	s.tree.open--
+	c.prune(s.tree)
 }
 
 // knows reports whether s was opened since the last Cut.
-func (c *Cache) knows(s *Sequence) bool {
-	n := s.tip
-	for n.parent != nil {
-		n = n.parent
+func (c *Cache) knows(s *Sequence) bool { return c.trees[s.tree.space] == s.tree }
+
+// prune forgets a tree that is nothing any more: there may be more spaces than memory over time.
+func (c *Cache) prune(t *tree) {
+	if t.open == 0 && len(t.root.children) == 0 && c.trees[t.space] == t {
+		delete(c.trees, t.space)
 	}
-	return n == c.root
 }
 
 // evict gives up the least recently used page of a class that nobody else holds. It reports false when there is none.
@@ -303,6 +328,9 @@ func (c *Cache) remove(n *node) {
 	i := slices.Index(siblings, n)
 	siblings[i] = siblings[len(siblings)-1]
 	n.parent.children = siblings[:len(siblings)-1]
+	if t := n.parent.tree; t != nil {
+		c.prune(t)
+	}
 }
 
 // Flush forgets everything: the rows of old weights must never meet new ones. No sequence may be open.
@@ -321,6 +349,6 @@ func (c *Cache) Cut() {
 			c.forget(c.used[cl].Front().Value.(*node), cl)
 		}
 	}
-	c.root = &node{}
+	clear(c.trees)
 	c.stats.Flushes++
 }

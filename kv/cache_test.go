@@ -10,7 +10,7 @@ import (
 func (g *rig) run(toks []int32, step int) (*Sequence, int) {
 	g.t.Helper()
 	s := &Sequence{}
-	found := g.p.Cache().Open(s, toks)
+	found := g.p.Cache().Open(s, "", toks, len(toks)-1)
 	for s.n < len(toks) {
 		to := g.p.Grow(s, min(len(toks), s.n+step))
 		if to == s.n {
@@ -77,7 +77,7 @@ func TestOwnerGoesOn(t *testing.T) {
 	}
 	owner, _ := g.run(prompt, 64)
 	follower := &Sequence{}
-	if found := g.p.Cache().Open(follower, prompt); found != 39 {
+	if found := g.p.Cache().Open(follower, "", prompt, len(prompt)-1); found != 39 {
 		t.Fatalf("found %d, want 39", found)
 	}
 	ta, tb := answer(100), answer(200)
@@ -108,7 +108,7 @@ func TestEqualPagesAreMerged(t *testing.T) {
 	toks := tokens(g.r, 40, 50)
 	a, b := &Sequence{}, &Sequence{}
 	for _, s := range []*Sequence{a, b} {
-		g.p.Cache().Open(s, toks)
+		g.p.Cache().Open(s, "", toks, len(toks)-1)
 		g.p.Grow(s, 40)
 	}
 	g.pass(chunk{a, toks, 40, toks}, chunk{b, toks, 40, toks})
@@ -141,7 +141,7 @@ func TestEvictionTakesTheOldestLeaf(t *testing.T) {
 		want   int
 	}{{old, 16}, {young, 47}} {
 		s := &Sequence{}
-		if found := g.p.Cache().Open(s, tt.tokens); found != tt.want {
+		if found := g.p.Cache().Open(s, "", tt.tokens, len(tt.tokens)-1); found != tt.want {
 			t.Errorf("found %d tokens, want %d", found, tt.want)
 		}
 		g.p.Release(s)
@@ -161,13 +161,13 @@ func TestHitNeedsRecentRows(t *testing.T) {
 		}
 	}
 	var have []int
-	for n := g.p.Cache().root; len(n.children) > 0; n = n.children[0] {
+	for n := g.p.Cache().trees[""].root; len(n.children) > 0; n = n.children[0] {
 		have = append(have, min(1, int(n.children[0].page[recent])+1))
 	}
 	if want := []int{1, 1, 0, 0, 0}; !slices.Equal(have, want) {
 		t.Fatalf("recent pages present are %v, want %v", have, want)
 	}
-	if found := g.p.Cache().Open(s, toks); found != 32 {
+	if found := g.p.Cache().Open(s, "", toks, len(toks)-1); found != 32 {
 		t.Errorf("found %d tokens, want 32", found)
 	}
 	g.p.Release(s)
@@ -247,7 +247,7 @@ func (g *rig) openRandom(pool []int32) live {
 		q.toks[i] = int32(g.r.IntN(3))
 	}
 	if g.p.Cache() != nil {
-		g.p.Cache().Open(q.s, q.toks)
+		g.p.Cache().Open(q.s, []string{"", "a"}[g.r.IntN(2)], q.toks, g.r.IntN(len(q.toks)))
 	}
 	return q
 }
@@ -297,7 +297,16 @@ func (g *rig) consistent() {
 			walk(child)
 		}
 	}
-	walk(c.root)
+	open := 0
+	for space, t := range c.trees {
+		walk(t.root)
+		if open += t.open; t.space != space || t.root.tree != t || t.open == 0 && len(t.root.children) == 0 {
+			g.t.Fatalf("tree %+v in space %q", t, space)
+		}
+	}
+	if open > c.open {
+		g.t.Fatalf("%d sequences are open in trees, %d in all", open, c.open)
+	}
 	for cl := range numClasses {
 		a, idle := &g.p.alloc[cl], 0
 		for page, refs := range a.refs {

@@ -10,7 +10,7 @@ func TestCut(t *testing.T) {
 	done, _ := g.run(toks[:40], 16)
 	g.p.Release(done)
 	old := &Sequence{}
-	if found := c.Open(old, toks); found != 40 {
+	if found := c.Open(old, "", toks, len(toks)-1); found != 40 {
 		t.Fatalf("found %d tokens before the cut, want 40", found)
 	}
 	g.pass(chunk{old, toks, g.p.Grow(old, 50), toks})
@@ -19,7 +19,7 @@ func TestCut(t *testing.T) {
 	for to := 60; to <= 90; to += 10 { // it goes on, and would let others know
 		g.pass(chunk{old, toks, g.p.Grow(old, to), toks})
 		fresh := &Sequence{}
-		if found := c.Open(fresh, toks); found != 0 {
+		if found := c.Open(fresh, "", toks, len(toks)-1); found != 0 {
 			t.Errorf("found %d tokens of before the cut", found)
 		}
 		g.p.Release(fresh)
@@ -33,7 +33,7 @@ func TestCut(t *testing.T) {
 	g.consistent()
 	g.p.Release(young)
 	again := &Sequence{}
-	if found := c.Open(again, toks); found != 89 {
+	if found := c.Open(again, "", toks, len(toks)-1); found != 89 {
 		t.Errorf("found %d tokens of after the cut, want 89", found)
 	}
 	g.p.Release(again)

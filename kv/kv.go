@@ -18,10 +18,11 @@ const (
 	Compressed               // one key-value row for each closed window
 	IndexRaw                 // what the indexer's compressor pools
 	Index                    // one indexer key for each closed window
+	Routed                   // the experts that single tokens went to; attention reads none
 	numStreams
 )
 
-var streamNames = [numStreams]string{"window", "raw", "compressed", "index_raw", "index"}
+var streamNames = [numStreams]string{"window", "raw", "compressed", "index_raw", "index", "routed"}
 
 // String returns the stream's name.
 func (s Stream) String() string { return streamNames[s] }

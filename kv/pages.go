@@ -34,7 +34,8 @@ type Sequence struct {
 	table [numClasses][]int32 // the page of each Layout.Page tokens; -1 where it was given back
 	first int                 // recent pages below it were given back
 
-	// What the cache knows of it: tip is the node of its last whole page there, whole counts those pages.
+	// What the cache knows of it: tree is what it was opened in, nil before; tip is the node of its last whole page there, whole counts those pages.
+	tree  *tree
 	tip   *node
 	whole int
 }
@@ -191,6 +192,17 @@ func (p *Pages) copyRows(c class, to, from int32, n int) {
 			}
 		}
 	}
+}
+
+// Read returns the row of a stream that stands for token pos of s, which must be there.
+func (p *Pages) Read(s *Sequence, layer int, st Stream, pos int) []float32 {
+	q := &p.pools[layer][st]
+	if q.t == nil || pos < 0 || pos >= s.n {
+		panic(fmt.Sprintf("kv: read of %v in layer %d, position %d of %d: there is no such row", st, layer, pos, s.n))
+	}
+	i := pos / q.rate
+	row, width := int(s.table[q.class][i/q.rows])*q.rows+i%q.rows, q.t.Dim()
+	return q.t.F32()[row*width:][:width]
 }
 
 // A Count says what became of the pages of a class.

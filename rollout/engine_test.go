@@ -32,10 +32,10 @@ func TestRequestsThatCannotRun(t *testing.T) {
 		want string
 	}{
 		{[]rl.Request{ask(1, nil, 5)}, `request 1 (prompt "p", sample 0): the prompt has no tokens, want at least 1`},
-		{[]rl.Request{ask(1, long, 5)}, `request 1 (prompt "p", sample 0): the prompt has 120 tokens, want fewer than --context-length (120)`},
+		{[]rl.Request{ask(1, long, 5)}, `request 1 (prompt "p", sample 0): the prompt has 120 tokens, want at most 119: --context-length is 120`},
 		{[]rl.Request{ask(1, []int32{1, 40}, 5)}, `request 1 (prompt "p", sample 0): token 1 of the prompt is 40, want 0 to 39`},
 		{[]rl.Request{ask(1, []int32{-1}, 5)}, `request 1 (prompt "p", sample 0): token 0 of the prompt is -1, want 0 to 39`},
-		{[]rl.Request{ask(1, []int32{1}, 0)}, `request 1 (prompt "p", sample 0): max_new_tokens is 0, want at least 1`},
+		{[]rl.Request{ask(1, []int32{1}, -1)}, `request 1 (prompt "p", sample 0): max_new_tokens is -1, want at least 1`},
 		{[]rl.Request{ask(1, long[:60], 6)}, `request 1 (prompt "p", sample 0): it can grow to 65 tokens, want at most the 64 that all pages hold (--sglang-max-total-tokens)`},
 		{[]rl.Request{ask(1, long[:4], 5), ask(1, long[:4], 5)}, `request 1 (prompt "p", sample 0): its id is already in flight`},
 		{[]rl.Request{{ID: 3}}, `request 3 has no prompt`},

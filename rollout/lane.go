@@ -11,6 +11,7 @@ import (
 	"furlong/kv"
 	"furlong/model"
 	"furlong/ops"
+	"furlong/rl"
 	"furlong/rollout/sample"
 	"furlong/rollout/sched"
 	"furlong/tensor"
@@ -30,9 +31,16 @@ type lane struct {
 	rows  []int32    // of the tokens before it: [R]
 	next  []int32    // [R]
 	drawn []drawn    // [R]
-	scale []float32  // [R]
 	lp    []float32  // [R]
-	layer int        // that runs now: -1 before the first block, their number after the last
+	told  []rl.Told  // [R]; nil when nobody asks
+	wants []*request // to whom rows of logits belong
+	scale []float32  // of these rows
+
+	scores  []scored
+	through []*request // whose prompts are computed, and nothing is drawn
+	at, is  []int32    // rows of a piece of them, and the tokens that follow
+
+	layer int // that runs now: -1 before the first block, their number after the last
 }
 
 // drawn is what came of drawing a token, besides the token.
@@ -51,6 +59,7 @@ func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, drawer
 func (l *lane) begin() {
 	l.in = ops.Tokens{ID: l.in.ID[:0], Seq: l.in.Seq[:0], Pos: l.in.Pos[:0]}
 	l.seqs, l.ends, l.rows, l.layer = l.seqs[:0], l.ends[:0], l.rows[:0], -1
+	l.scores, l.through = l.scores[:0], l.through[:0]
 }
 
 // lay adds a chunk of a request's tokens behind those that are there.
@@ -61,9 +70,16 @@ func (l *lane) lay(c sched.Chunk, r *request) {
 		l.in.Pos = append(l.in.Pos, int32(pos))
 	}
 	l.seqs = append(l.seqs, &r.seq)
-	if c.Last {
+	if r.ask.Report.Tail > 0 {
+		l.layScores(r, c.From, c.To)
+	}
+	switch {
+	case !c.Last:
+	case r.draws():
 		l.ends = append(l.ends, r)
 		l.rows = append(l.rows, int32(l.in.Len()-1))
+	default:
+		l.through = append(l.through, r)
 	}
 }
 
@@ -79,8 +95,11 @@ func (l *lane) run() (err error) {
 	l.kv.Bind(l.seqs)
 	x := model.Forward(l.ctx, l.m, &l.in, l.store, false) // [T, S, D]
 	l.layer = len(l.m.Layers())
+	if len(l.scores) > 0 {
+		l.score(x)
+	}
 	if len(l.ends) > 0 {
-		l.choose(l.logits(x))
+		l.choose(l.logits(x, l.rows))
 	}
 	return nil
 }
@@ -90,31 +109,44 @@ func (l *lane) store(layer int) kv.Store {
 	return l.kv.Store(layer)
 }
 
-// logits returns the logits of the wanted rows of streams x: [R, V].
-func (l *lane) logits(x *tensor.Tensor) *tensor.Tensor {
+// logits returns the logits of some rows of streams x: [R, V].
+func (l *lane) logits(x *tensor.Tensor, rows []int32) *tensor.Tensor {
 	t := x.Shape[0]
-	y := ops.Gather(l.ctx, x.View(t, x.Len()/t), l.rows) // [R, S*D]
-	shape := append([]int{len(l.rows)}, x.Shape[1:]...)
+	y := ops.Gather(l.ctx, x.View(t, x.Len()/t), rows) // [R, S*D]
+	shape := append([]int{len(rows)}, x.Shape[1:]...)
 	return ops.Linear(l.ctx, l.m.Final(l.ctx, y.View(shape...)), l.m.Head())
 }
 
-// choose draws a token for each row and finds its logprob after temperature, over the whole vocabulary: by the kernel that the
-// trainer's comes from.
+// choose draws a token for each row and finds its logprob after temperature, over the whole vocabulary.
 func (l *lane) choose(logits *tensor.Tensor) {
 	v, n := logits.Dim(), len(l.ends)
 	l.next, l.drawn = resize(l.next, n), resize(l.drawn, n)
 	values := logits.F32()
 	l.draw.rows(n, v, func(d *sample.Drawer, i int) {
-		s := l.ends[i].sample
-		l.next[i], l.drawn[i].trunc, l.drawn[i].err = d.Draw(values[i*v:][:v], s.Sampling, len(s.Response))
+		l.next[i], l.drawn[i] = l.ends[i].draw(d, values[i*v:][:v])
 	})
-	l.scale = l.scale[:0]
+	l.scale, l.wants = l.scale[:0], append(l.wants[:0], l.ends...)
 	for _, r := range l.ends {
 		l.scale = append(l.scale, r.scale)
 	}
-	lp, lse := l.ctx.New(n), l.ctx.New(n)
-	l.ctx.K.LogProb(lp, nil, lse, logits, l.next, l.scale)
-	l.lp = lp.F32()
+	l.lp = l.logProbs(logits, l.next)
+	l.told = l.tell(logits)
+}
+
+// draw draws r's next token. Its logits are shaped first, if somebody wants that.
+func (r *request) draw(d *sample.Drawer, logits []float32) (token int32, got drawn) {
+	i := len(r.sample.Response)
+	if r.shaper != nil {
+		shape := func() { got.err = d.Shape(r.shaper, logits, i) }
+		if err := guard(shape); err != nil {
+			got.err = fmt.Errorf("constraint: %w", err)
+		}
+		if got.err != nil {
+			return 0, got
+		}
+	}
+	token, got.trunc, got.err = d.Draw(logits, r.ask.Sampling, i)
+	return token, got
 }
 
 // place names what the lane is at.

@@ -29,9 +29,41 @@ func (e *Engine) step() {
 		e.pages.Advance(&r.seq, c.To, r.tokens)
 	}
 	for _, l := range e.lanes.busy {
-		for i, r := range l.ends {
-			e.take(r, l.next[i], l.lp[i], l.drawn[i])
+		e.takeAll(l)
+	}
+}
+
+// takeAll takes what a lane computed. A request that fails on the way is in flight no more.
+func (e *Engine) takeAll(l *lane) {
+	e.takeScores(l.scores)
+	for _, r := range l.through {
+		if e.flight[r.ask.ID] == r {
+			e.finish(r, rl.StopLength)
 		}
+	}
+	for i, r := range l.ends {
+		if e.flight[r.ask.ID] != r {
+			continue
+		}
+		if l.told != nil && r.tells() {
+			r.sample.Told = append(r.sample.Told, l.told[i])
+		}
+		e.take(r, l.next[i], l.lp[i], l.drawn[i])
+	}
+}
+
+// takeScores looks at what was scored: those of one request lie together.
+func (e *Engine) takeScores(all []scored) {
+	e.stats.ScoredTokens += len(all)
+	for lo := 0; lo < len(all); {
+		r, hi := all[lo].r, lo+1
+		for hi < len(all) && all[hi].r == r {
+			hi++
+		}
+		if err := r.checkScores(hi - lo); err != nil {
+			e.failOne(r, err)
+		}
+		lo = hi
 	}
 }
 
@@ -77,12 +109,49 @@ func (e *Engine) take(r *request, token int32, lp float32, d drawn) {
 	} else {
 		s.Versions = append(s.Versions, rl.Span{Version: e.version, Tokens: 1})
 	}
+	why, err := r.stop(token)
 	switch {
-	case slices.Contains(s.Sampling.StopIDs, token):
-		e.finish(r, rl.StopToken)
-	case len(r.tokens) == r.limit:
-		e.finish(r, rl.StopLength)
-	default:
+	case err != nil:
+		e.failOne(r, fmt.Errorf("response token %d: %w", len(s.Response)-1, err))
+	case why == rl.Unfinished:
 		e.sched.Append(s.Request)
+	default:
+		e.finish(r, why)
 	}
+}
+
+// stop tells everybody who wants to know of the response's last token, and returns why the response ends with it, if it does.
+func (r *request) stop(token int32) (rl.Stop, error) {
+	done, end, err := r.tell(token)
+	switch {
+	case err != nil:
+		return rl.Unfinished, err
+	case done:
+		return rl.StopText, nil
+	case slices.Contains(r.ask.Sampling.StopIDs, token):
+		return rl.StopToken, nil
+	case end:
+		return rl.StopText, nil
+	case len(r.tokens) == r.limit:
+		return rl.StopLength, nil
+	}
+	return rl.Unfinished, nil
+}
+
+// tell tells constraint and watcher of a token. They are not ours: a panic of theirs fails their own sample.
+func (r *request) tell(token int32) (done, end bool, err error) {
+	if r.shaper != nil {
+		r.shaper.Took(token)
+	}
+	if c := r.ask.Constraint; c != nil {
+		if err := guard(func() { c.Accept(token); done = c.Done() }); err != nil {
+			return false, false, fmt.Errorf("constraint: %w", err)
+		}
+	}
+	if watch := r.ask.Watch; watch != nil {
+		if err := guard(func() { end = watch(r.sample) }); err != nil {
+			return false, false, fmt.Errorf("watcher: %w", err)
+		}
+	}
+	return done, end, nil
 }

@@ -4,6 +4,9 @@
 // [0, 1), looked up in the cumulative distribution. So a response does not change with the company it is computed in, and one that
 // was interrupted goes on as if it had not been.
 //
+// Before that a [Shaper] may change the row: it forbids tokens, which then have the logit -Inf, and moves others. What logprobs are reported of
+// is the row after it.
+//
 // Truncation keeps, in this order, the TopK likeliest tokens, of those the likeliest until their share of all tokens exceeds TopP,
 // and of those the ones at least MinP times as likely as the likeliest. On equal logits the smaller id comes first.
 //

@@ -10,11 +10,17 @@ import (
 	"furlong/rl"
 )
 
-// Names are what the parameters of sampling are called where they come from.
-type Names struct{ Temperature, TopP, TopK, MinP, MaxTokens string }
+// Names are what the parameters of sampling are called where they come from. Those that cannot come from there need none.
+type Names struct {
+	Temperature, TopP, TopK, MinP, MaxTokens                                string
+	MinTokens, RepetitionPenalty, FrequencyPenalty, PresencePenalty, Biased string
+}
 
 // Wire are the names of the parameters that people send.
-var Wire = Names{"temperature", "top_p", "top_k", "min_p", "max_new_tokens"}
+var Wire = Names{
+	"temperature", "top_p", "top_k", "min_p", "max_new_tokens",
+	"min_new_tokens", "repetition_penalty", "frequency_penalty", "presence_penalty", "logit_bias",
+}
 
 // Validate reports everything that is wrong with s, by the names of n.
 func Validate(s rl.Sampling, n Names) error {
@@ -35,6 +41,35 @@ func Validate(s rl.Sampling, n Names) error {
 	if s.MaxTokens < 1 {
 		bad("%s is %d, want at least 1", n.MaxTokens, s.MaxTokens)
 	}
+	if s.MinTokens < 0 || s.MinTokens > max(0, s.MaxTokens) {
+		bad("%s is %d, want 0 to %s (%d)", n.MinTokens, s.MinTokens, n.MaxTokens, s.MaxTokens)
+	}
+	return errors.Join(append(errs, validateMoves(s, n))...)
+}
+
+// validateMoves looks at what moves logits.
+func validateMoves(s rl.Sampling, n Names) error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !(s.RepetitionPenalty >= 0) || math.IsInf(s.RepetitionPenalty, 1) {
+		bad("%s is %v, want more than 0 (or 0 for none)", n.RepetitionPenalty, s.RepetitionPenalty)
+	}
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{n.FrequencyPenalty, s.FrequencyPenalty}, {n.PresencePenalty, s.PresencePenalty}} {
+		if math.IsNaN(p.value) || math.IsInf(p.value, 0) {
+			bad("%s is %v, want a finite number", p.name, p.value)
+		}
+	}
+	for i, b := range s.Bias {
+		if math.IsNaN(float64(b.Add)) || math.IsInf(float64(b.Add), 1) {
+			bad("%s of token %d is %v, want a number", n.Biased, b.Token, b.Add)
+		}
+		if i > 0 && s.Bias[i-1].Token >= b.Token {
+			bad("%s of token %d comes after that of token %d, want ascending ones", n.Biased, b.Token, s.Bias[i-1].Token)
+		}
+	}
 	return errors.Join(errs...)
 }
 
@@ -50,13 +85,14 @@ func Uniform(seed uint64, i int) float64 {
 
 // A Drawer draws tokens. It keeps its scratch memory; one goroutine uses it.
 type Drawer struct {
-	w    []float64 // of each token, relative to the likeliest
-	kept []int32
+	w       []float64 // of each token, relative to the likeliest
+	kept    []int32
+	allowed []bool // by a constraint
 }
 
 // Draw returns token i of a response, and its logprob under the truncated distribution where [Truncates] says there is one.
 func (d *Drawer) Draw(logits []float32, s rl.Sampling, i int) (token int32, truncated float32, err error) {
-	best, err := likeliest(logits)
+	best, err := Likeliest(logits)
 	if err != nil || s.Temperature <= 0 {
 		return best, 0, err
 	}
@@ -74,8 +110,8 @@ func (d *Drawer) Draw(logits []float32, s rl.Sampling, i int) (token int32, trun
 	return token, float32(math.Log(d.w[token] / sum)), nil
 }
 
-// likeliest returns the first token with the largest logit.
-func likeliest(logits []float32) (int32, error) {
+// Likeliest returns the first token with the largest logit.
+func Likeliest(logits []float32) (int32, error) {
 	top, best := float32(math.Inf(-1)), -1
 	for i, l := range logits {
 		if l <= top {

@@ -176,7 +176,7 @@ func TestTruncateAgainstSortingAll(t *testing.T) {
 			s.MinP = r.Float64() * r.Float64()
 		}
 		var d Drawer
-		best, err := likeliest(logits)
+		best, err := Likeliest(logits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,6 +253,16 @@ func TestValidate(t *testing.T) {
 		{func(s *rl.Sampling) { s.Temperature = math.NaN() }, "temperature is NaN, want 0 or more"},
 		{func(s *rl.Sampling) { s.TopP, s.TopK = 0, -1 }, "top_p is 0, want more than 0 and at most 1\ntop_k is -1, want 0 (all) or more"},
 		{func(s *rl.Sampling) { s.MinP, s.MaxTokens = 2, 0 }, "min_p is 2, want 0 to 1\nmax_new_tokens is 0, want at least 1"},
+		{func(s *rl.Sampling) { s.MinTokens = s.MaxTokens }, ""},
+		{func(s *rl.Sampling) { s.MinTokens, s.MaxTokens = 6, 5 }, "min_new_tokens is 6, want 0 to max_new_tokens (5)"},
+		{func(s *rl.Sampling) { s.MinTokens = -1 }, "min_new_tokens is -1, want 0 to max_new_tokens (1024)"},
+		{func(s *rl.Sampling) { s.RepetitionPenalty = -1 }, "repetition_penalty is -1, want more than 0 (or 0 for none)"},
+		{func(s *rl.Sampling) { s.RepetitionPenalty = math.NaN() }, "repetition_penalty is NaN, want more than 0 (or 0 for none)"},
+		{func(s *rl.Sampling) { s.FrequencyPenalty, s.PresencePenalty = math.Inf(1), -0.5 }, "frequency_penalty is +Inf, want a finite number"},
+		{func(s *rl.Sampling) { s.PresencePenalty = math.NaN() }, "presence_penalty is NaN, want a finite number"},
+		{func(s *rl.Sampling) { s.Bias = []rl.Bias{{Token: 1, Add: -1}, {Token: 5, Add: float32(math.Inf(-1))}} }, ""},
+		{func(s *rl.Sampling) { s.Bias = []rl.Bias{{Token: 5}, {Token: 5}} }, "logit_bias of token 5 comes after that of token 5, want ascending ones"},
+		{func(s *rl.Sampling) { s.Bias = []rl.Bias{{Token: 5, Add: float32(math.Inf(1))}} }, "logit_bias of token 5 is +Inf, want a number"},
 	} {
 		s := rl.DefaultSampling()
 		tt.change(&s)
@@ -268,7 +278,7 @@ func TestValidate(t *testing.T) {
 
 // TestValidateByName wants each parameter under the name that it was asked for by.
 func TestValidateByName(t *testing.T) {
-	names := Names{"--t", "--p", "--k", "--m", "--n"}
+	names := Names{Temperature: "--t", TopP: "--p", TopK: "--k", MinP: "--m", MaxTokens: "--n"}
 	err := Validate(rl.Sampling{Temperature: -1, TopP: 2, TopK: -2, MinP: -1}, names)
 	want := "--t is -1, want 0 or more\n--p is 2, want more than 0 and at most 1\n--k is -2, want 0 (all) or more\n--m is -1, want 0 to 1\n--n is 0, want at least 1"
 	if err == nil || err.Error() != want {

@@ -9,7 +9,8 @@
 // oldest always goes on. After a sequence gave way none is admitted until one has ended: what was just taken back is not
 // handed out again.
 //
-// Sequences with the same prompt share its rows once they exist. While one computes them, the others hold their places and wait.
+// Sequences that begin alike share these rows once they exist. While one computes what another could take, a whole prompt or 32 tokens and
+// more, the other holds its place and waits.
 //
 // Shapes: none.
 // Units: lengths and budgets in tokens.

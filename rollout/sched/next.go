@@ -75,17 +75,20 @@ func (s *Scheduler) add(q *seq) Chunk {
 	return c
 }
 
-// admit starts sequences from the queue, in order, while the pass and the pages have room. A sequence that waits for another's prompt keeps
+// worthWaiting is how many tokens one sequence must be about to compute for another that the other waits for them.
+const worthWaiting = 32
+
+// admit starts sequences from the queue, in order, while the pass and the pages have room. A sequence that waits for another's tokens keeps
 // a place, so that no later one takes it.
 func (s *Scheduler) admit(left int) {
-	s.waiting = s.waiting[:0]
+	s.leaders = s.leaders[:0]
 	for _, q := range s.running {
-		s.note(q)
+		s.lead(q)
 	}
 	held := 0
 	for i := 0; i < len(s.queue) && left > 0 && len(s.running)+held < s.cfg.MaxRunning; {
 		q := s.queue[i]
-		if q.Prompt != 0 && slices.Contains(s.waiting, q.Prompt) {
+		if s.waits(q) {
 			held++
 			i++
 			continue
@@ -96,15 +99,29 @@ func (s *Scheduler) admit(left int) {
 		s.queue = slices.Delete(s.queue, i, i+1)
 		c := s.add(q)
 		left -= c.To - c.From
-		s.note(q)
+		s.lead(q)
 	}
 }
 
-// note remembers that q computes a prompt. For its last token alone nobody need wait.
-func (s *Scheduler) note(q *seq) {
-	if q.Prompt != 0 && q.done < q.Shared-1 {
-		s.waiting = append(s.waiting, q.Prompt)
+// lead remembers that q computes tokens which others may begin with. For its last token alone nobody need wait.
+func (s *Scheduler) lead(q *seq) {
+	if q.Prompt != 0 && q.pending() > 1 {
+		s.leaders = append(s.leaders, q)
 	}
+}
+
+// waits reports whether q waits for a leader: for many tokens, or for all that it can take from others.
+func (s *Scheduler) waits(q *seq) bool {
+	for _, l := range s.leaders {
+		if l.Prompt != q.Prompt || l.done >= q.Shared {
+			continue
+		}
+		common := min(q.Shared, s.mem.Common(q.ID, l.ID))
+		if more := common - l.done; more >= worthWaiting || more > 0 && common == q.Shared {
+			return true
+		}
+	}
+	return false
 }
 
 // start opens q and makes room for its first tokens, if there is room for all of them and for the next.

@@ -11,6 +11,7 @@ func TestRandomLoads(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		m := newCounter(2+r.IntN(20), 1+r.IntN(6))
+		m.common = r.IntN(40)
 		d := &crowd{t: t, m: m, r: r, done: map[int64]int{}, left: map[int64]int{}}
 		d.cfg = Config{MaxRunning: 1 + r.IntN(6), MaxPrefill: 1 + r.IntN(20)}
 		d.s = New(d.cfg, m)
@@ -58,7 +59,7 @@ func (d *crowd) live(passes int) {
 func (d *crowd) add() {
 	d.next++
 	prompt, more := 1+d.r.IntN(25), 1+d.r.IntN(12)
-	err := d.s.Add(Seq{ID: d.next, Tokens: prompt, Most: prompt + more - 1, Prompt: uint64(d.r.IntN(4)), Shared: prompt})
+	err := d.s.Add(Seq{ID: d.next, Tokens: prompt, Most: prompt + more - 1, Prompt: uint64(d.r.IntN(4)), Shared: prompt - 1})
 	if fits := d.m.Fits(prompt + more - 1); (err == nil) != fits {
 		d.t.Fatalf("Add of %d+%d tokens: %v, though fits is %v", prompt, more, err, fits)
 	}

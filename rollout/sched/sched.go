@@ -21,6 +21,8 @@ type Memory interface {
 	Open(id int64, n int) (known int, ok bool)
 	// Grow makes room for a sequence's tokens below n and returns below which there is room: n or less.
 	Grow(id int64, n int) int
+	// Common returns how many tokens two sequences begin with alike; it is asked about sequences with one Prompt.
+	Common(a, b int64) int
 	// Close gives back all that a sequence holds.
 	Close(id int64)
 }
@@ -30,8 +32,8 @@ type Seq struct {
 	ID     int64
 	Tokens int    // that it has, at least 1
 	Most   int    // tokens whose rows it can ever need
-	Prompt uint64 // equal for sequences that begin alike and shall wait for one another; 0 for none
-	Shared int    // tokens that they begin with
+	Prompt uint64 // equal for sequences that may begin alike and shall then wait for one another; 0 for none
+	Shared int    // first tokens whose rows it takes from others that have them: fewer than Tokens
 }
 
 // A Chunk is the part of a sequence that a pass computes: tokens From up to To.
@@ -81,9 +83,9 @@ type Scheduler struct {
 	running []*seq // by age
 	queue   []*seq // by age
 	ages    int64
-	full    bool // a sequence gave way and none has ended since
-	plan    Plan // of the last Next, until Done
-	waiting []uint64
+	full    bool   // a sequence gave way and none has ended since
+	plan    Plan   // of the last Next, until Done
+	leaders []*seq // that compute more than one token which others may wait for
 }
 
 // New returns a scheduler without sequences.

@@ -17,10 +17,11 @@ type counter struct {
 	used        map[int64]int
 	tokens      map[int64]int // that a sequence has
 	known       map[int64]int // that it will find
+	common      int           // tokens that any two sequences begin with alike; 0 for all that both have
 }
 
 func newCounter(pages, size int) *counter {
-	return &counter{pages, size, map[int64]int{}, map[int64]int{}, map[int64]int{}}
+	return &counter{pages, size, map[int64]int{}, map[int64]int{}, map[int64]int{}, 0}
 }
 
 func (m *counter) of(n int) int { return (n + m.size - 1) / m.size }
@@ -52,6 +53,14 @@ func (m *counter) Grow(id int64, n int) int {
 	return min(n, m.used[id]*m.size)
 }
 
+func (m *counter) Common(a, b int64) int {
+	n := min(m.tokens[a], m.tokens[b])
+	if m.common > 0 {
+		return min(n, m.common)
+	}
+	return n
+}
+
 func (m *counter) Close(id int64) { delete(m.used, id) }
 
 // A desk is a scheduler, its memory, and what is left for each sequence to say.
@@ -72,6 +81,7 @@ func (d *desk) do(t *testing.T, c script.Command) string {
 	switch c.Name {
 	case "engine":
 		d.m = newCounter(c.Int("pages", 1000), c.Int("size", 4))
+		d.m.common = c.Int("common", 0)
 		d.s = New(Config{MaxRunning: c.Int("running", 8), MaxPrefill: c.Int("prefill", 64)}, d.m)
 		return ""
 	case "add":
@@ -100,7 +110,7 @@ func (d *desk) add(c script.Command) string {
 		id := int64(id)
 		prompt, more := c.Int("prompt", 1), c.Int("more", 1)
 		d.m.known[id] = c.Int("known", 0)
-		err := d.s.Add(Seq{ID: id, Tokens: prompt, Most: prompt + more - 1, Prompt: uint64(c.Int("like", 0)), Shared: prompt})
+		err := d.s.Add(Seq{ID: id, Tokens: prompt, Most: prompt + more - 1, Prompt: uint64(c.Int("like", 0)), Shared: c.Int("takes", prompt-1)})
 		if err != nil {
 			out = append(out, err.Error())
 			continue
