@@ -79,6 +79,16 @@ func (s *Stream) Read(dst []byte) error {
 	return nil
 }
 
+// Skip reads the next tensor and leaves it.
+func (s *Stream) Skip() error {
+	x := s.header.spans[s.order[s.next]]
+	if n, err := io.CopyN(io.Discard, s.r, int64(x.hi-x.lo)); err != nil {
+		return fmt.Errorf("%s: tensor %q: the stream ends after %d of %d bytes: %w", s.name, s.header.names[s.order[s.next]], n, x.hi-x.lo, cmp.Or(plain(err), err))
+	}
+	s.next++
+	return nil
+}
+
 // plain makes one error of the two by which readers say that they ended.
 func plain(err error) error {
 	if errors.Is(err, io.EOF) {
