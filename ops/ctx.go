@@ -19,6 +19,9 @@ type Ctx struct {
 	// Recomputation is not shown a second time.
 	Watch Watch
 
+	// Routed, if set, is told which experts the tokens of a pass go to in a layer: [T*k]. Recomputation is not told a second time.
+	Routed func(layer int, choice []int32)
+
 	Turn *Turn // of a taped pass among others that run at the same time; nil for a pass alone
 
 	layer int // of the block that runs; -1 outside
@@ -52,7 +55,7 @@ func (c *Ctx) New(shape ...int) *tensor.Tensor { return c.Mem.New(c.Type, shape.
 
 // InLayer returns a context like c, with the same tape, whose results are reported as layer i's.
 func (c *Ctx) InLayer(i int) *Ctx {
-	if c.Watch == nil {
+	if c.Watch == nil && c.Routed == nil {
 		return c
 	}
 	d := *c
@@ -71,6 +74,13 @@ func (c *Ctx) See(name string, t *tensor.Tensor) {
 func (c *Ctx) SeeChoice(name string, choice []int32) {
 	if c.Watch != nil {
 		c.Watch(c.layer, name, nil, choice)
+	}
+}
+
+// SeeRoute reports which experts the tokens of the pass go to, if anybody wants to know.
+func (c *Ctx) SeeRoute(choice []int32) {
+	if c.Routed != nil {
+		c.Routed(c.layer, choice)
 	}
 }
 
@@ -101,7 +111,7 @@ func Recompute(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Te
 		m := c.Mem.Mark()
 		defer c.Mem.Release(m)
 		again := c.Taped()
-		again.Watch = nil
+		again.Watch, again.Routed = nil, nil
 		again.tape.grads[x] = dx
 		again.Backward(f(again, x), dy)
 	}, y)

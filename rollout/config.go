@@ -20,6 +20,7 @@ type Config struct {
 	Format        string `flag:"rollout-format" choices:"bf16 fp8 fp8+fp4 fp8-weights fp8+fp4-weights" help:"how the rollout engine holds projections and experts: bf16 leaves them in --dtype; fp8 in blocks of 128x128, fp8+fp4 with experts in FP4, their inputs rounded to FP8; -weights rounds no inputs"`
 	KV            string `flag:"rollout-kv-format,sglang-kv-cache-dtype,kv-cache-dtype" choices:"auto fp8_e4m3" help:"what attention state keeps of a row: auto all of it, fp8_e4m3 its unrotated part rounded in groups of 64"`
 	NoSharing     bool   `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
+	Experts       bool   `flag:"enable-return-routed-experts,sglang-enable-return-routed-experts" help:"keep which experts each token went to beside its attention state, for requests that ask for it"`
 	UpdateMode    string `flag:"pause-generation-mode" choices:"retract abort in_place" help:"what becomes of samples in flight when weights change: computed again, ended, or gone on with on the old attention state"`
 	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit; train also overwrites the engine with noise before it begins, updates it, and compares"`
 }

@@ -40,6 +40,7 @@ type Engine struct {
 
 	// What follows belongs to the loop.
 	pages    *kv.Pages
+	choices  int // experts of a token in each layer that pages keep; 0 when they keep none
 	lanes    *lanes
 	sched    *sched.Scheduler
 	flight   map[int64]*request
@@ -61,7 +62,11 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 	if err := recipe.Apply(m.Params()); err != nil {
 		return nil, fmt.Errorf("--rollout-format %s: %w", cfg.Format, err)
 	}
-	layout := kv.NewLayout(m.Layers(), cfg.PageTokens)
+	layers, choices, err := cfg.streams(m)
+	if err != nil {
+		return nil, err
+	}
+	layout := kv.NewLayout(layers, cfg.PageTokens)
 	recents, lastings, err := cfg.pages(layout)
 	if err != nil {
 		return nil, err
@@ -69,9 +74,9 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, m: m, k: k, mail: make(chan func()), done: make(chan struct{}), updating: make(chan struct{}, 1),
 		pages:  kv.NewPages(k, layout, dtype.F32, recents, lastings, !cfg.NoSharing),
-		flight: map[int64]*request{},
+		flight: map[int64]*request{}, choices: choices,
 	}
-	e.lanes = newLanes(m, k, e.pages, cfg.KV == kv.FP8Format, runtime.GOMAXPROCS(0))
+	e.lanes = newLanes(m, k, e.pages, cfg.KV == kv.FP8Format, choices, runtime.GOMAXPROCS(0))
 	e.sched = sched.New(sched.Config{MaxRunning: cfg.MaxRunning, MaxPrefill: cfg.PrefillTokens}, memory{e})
 	e.stats.PageTokens, e.stats.MaxRunning = layout.Page, cfg.MaxRunning
 	e.show()

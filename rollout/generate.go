@@ -149,6 +149,8 @@ func (e *Engine) validReport(r rl.Report, n int) error {
 		return fmt.Errorf("%d tokens of the prompt are to be scored, want 0 to %d: all but the first", r.Tail, n-1)
 	case r.Top < 0 || r.Top > e.m.Vocab():
 		return fmt.Errorf("the likeliest %d tokens are asked for, want 0 to %d", r.Top, e.m.Vocab())
+	case r.Experts && e.choices == 0:
+		return errors.New("its experts are asked for, want --enable-return-routed-experts")
 	}
 	return e.inVocab("token %d of those whose logprobs are asked for", len(r.Among), func(i int) int32 { return r.Among[i] })
 }
@@ -277,6 +279,7 @@ func (e *Engine) finish(r *request, why rl.Stop) {
 	}
 	r.sample.Stop = why
 	e.drop(r)
+	e.cutRoutes(r)
 	r.call.out <- result{sample: r.sample}
 }
 

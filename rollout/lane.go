@@ -49,10 +49,14 @@ type drawn struct {
 	err   error
 }
 
-func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, drawers int) *lane {
-	return &lane{
+func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, choices, drawers int) *lane {
+	l := &lane{
 		m: m, ctx: ops.NewCtx(k, &tensor.Arena{}, dtype.F32), kv: pages.NewPass(k, fp8), draw: newDrawers(drawers),
 	}
+	if choices > 0 {
+		l.ctx.Routed = l.route
+	}
+	return l
 }
 
 // begin empties the lane for another pass.
@@ -174,11 +178,11 @@ const (
 	uneven     = 1.25     // how much more than an even share a lane may get
 )
 
-func newLanes(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, threads int) *lanes {
-	ls := &lanes{whole: newLane(m, k, pages, fp8, threads)}
+func newLanes(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, choices, threads int) *lanes {
+	ls := &lanes{whole: newLane(m, k, pages, fp8, choices, threads)}
 	if parts := k.Split(threads); len(parts) > 1 {
 		for _, part := range parts {
-			ls.split = append(ls.split, newLane(m, part, pages, fp8, 1))
+			ls.split = append(ls.split, newLane(m, part, pages, fp8, choices, 1))
 		}
 	}
 	bytes := 0

@@ -35,4 +35,8 @@ func (m memory) Common(a, b int64) int {
 func (m memory) Grow(id int64, n int) int { return m.e.pages.Grow(&m.e.flight[id].seq, n) }
 
 // Close gives back a request's pages.
-func (m memory) Close(id int64) { m.e.pages.Release(&m.e.flight[id].seq) }
+func (m memory) Close(id int64) {
+	r := m.e.flight[id]
+	m.e.keepRoutes(r)
+	m.e.pages.Release(&r.seq)
+}

@@ -48,8 +48,10 @@ func (l *lane) canary(ids []int32) []float32 {
 	}
 	stores := make([]kv.InPlace, len(l.m.Layers()))
 	l.ctx.Mem.Reset()
-	x := model.Forward(l.ctx, l.m, in, func(i int) kv.Store { l.layer = i; return &stores[i] }, false)
+	c := *l.ctx
+	c.Routed = nil
+	x := model.Forward(&c, l.m, in, func(i int) kv.Store { l.layer = i; return &stores[i] }, false)
 	l.layer = len(stores)
-	lp, _ := ops.LogProb(l.ctx, l.m.Final(l.ctx, x), l.m.Head(), ids[1:], scale)
+	lp, _ := ops.LogProb(&c, l.m.Final(&c, x), l.m.Head(), ids[1:], scale)
 	return append([]float32(nil), lp.F32()...)
 }

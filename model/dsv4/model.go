@@ -73,6 +73,9 @@ func (m *Model) Vocab() int { return m.cfg.Vocab }
 // Head returns the weight that makes logits: [V, D].
 func (m *Model) Head() *tensor.Param { return m.head }
 
+// Choices returns how many experts a token goes to in each layer, the shared one not counted.
+func (m *Model) Choices() int { return m.cfg.TopK }
+
 // Layers returns the streams that each block keeps.
 func (m *Model) Layers() [][]kv.Spec {
 	specs := make([][]kv.Spec, len(m.blocks))

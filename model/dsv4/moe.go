@@ -26,6 +26,7 @@ func (m *experts) forward(c *ops.Ctx, in *ops.Tokens, x *tensor.Tensor) *tensor.
 	choice := m.choose(c, in, logits)                               // [T*k]
 	w := ops.RouteWeights(c, logits, choice, k, m.cfg.RoutedFactor) // [T, k]
 	c.SeeChoice("router_indices", choice)
+	c.SeeRoute(choice)
 	c.See("router_weights", w)
 
 	plan := ops.NewPlan(choice, k, m.cfg.Experts)
