@@ -46,7 +46,7 @@ func TestFP8Cache(t *testing.T) {
 	o := newOracle(map[rl.Version]*dsv4.Model{1: m})
 	o.fp8 = true
 	r := rand.New(rand.NewPCG(6, 6))
-	reqs := requests(r, prompts(r, fewer(6, 3), 50), fewer(20, 12))
+	reqs := o.remember(requests(r, prompts(r, fewer(6, 3), 50), fewer(20, 12)))
 	for name, k := range all {
 		cfg := settings()
 		cfg.KV, cfg.PrefillTokens = kv.FP8Format, 7
@@ -57,6 +57,7 @@ func TestFP8Cache(t *testing.T) {
 		}
 	}
 	exact := newOracle(o.m)
+	exact.remember(reqs)
 	for _, s := range serve(t, settings(), m, all["ref"]).all(reqs) {
 		if err := exact.check(s); err != nil {
 			t.Fatal(err)
@@ -74,7 +75,7 @@ func TestLogProbsAreTheTrainers(t *testing.T) {
 		m := policy(format, 3)
 		o := newOracle(map[rl.Version]*dsv4.Model{1: m})
 		r := rand.New(rand.NewPCG(4, 4))
-		reqs := requests(r, prompts(r, fewer(9, 3), 50), fewer(30, 12))
+		reqs := o.remember(requests(r, prompts(r, fewer(9, 3), 50), fewer(30, 12)))
 		first := serve(t, settings(), m, all["ref"]).all(reqs)
 		for _, s := range first {
 			if err := o.check(s); err != nil {
@@ -127,7 +128,7 @@ func TestRandomSettings(t *testing.T) {
 	t.Cleanup(k.Close)
 	for seed := range uint64(fewer(6, 1)) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		reqs := requests(r, prompts(r, 1+r.IntN(12), 1+r.IntN(60)), 1+r.IntN(40))
+		reqs := o.remember(requests(r, prompts(r, 1+r.IntN(12), 1+r.IntN(60)), 1+r.IntN(40)))
 		var first map[int64]*rl.Sample
 		for range 5 {
 			cfg := Config{MaxRunning: 1 + r.IntN(20), Context: 120, PrefillTokens: 1 + r.IntN(80), PageTokens: 1 + r.IntN(20), NoSharing: r.IntN(4) == 0, UpdateMode: "retract"}
@@ -236,15 +237,11 @@ func (r *rig) call(reqs []rl.Request, want map[int64]*rl.Sample, patience int) e
 		if err != nil {
 			return err
 		}
-		w := *want[s.Request]
+		w := want[s.Request]
 		if s.Stop == rl.StopAbort {
-			n := len(s.Response)
-			w.Response, w.LogProbs, w.Stop = w.Response[:n], w.LogProbs[:n], rl.StopAbort
-			if w.TruncLogProbs != nil {
-				w.TruncLogProbs = w.TruncLogProbs[:n]
-			}
+			w = beginning(w, s)
 		}
-		if err := same(s, &w); err != nil {
+		if err := same(s, w); err != nil {
 			return err
 		}
 		if patience--; patience == 0 {

@@ -7,19 +7,14 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
 	"furlong/dtype"
 	"furlong/kernels"
-	"furlong/kernels/ref"
-	"furlong/kv"
-	"furlong/model"
 	"furlong/model/dsv4"
-	"furlong/ops"
 	"furlong/rl"
-	"furlong/rollout/sample"
-	"furlong/tensor"
 	"furlong/weightsync"
 )
 
@@ -165,84 +160,6 @@ func (r *rig) idle() {
 	}
 }
 
-// oracle scores samples as the trainer does: one whole sequence in place.
-type oracle struct {
-	k   kernels.Backend
-	m   map[rl.Version]*dsv4.Model
-	fp8 bool // attention reads what an FP8 cache keeps
-}
-
-func newOracle(versions map[rl.Version]*dsv4.Model) oracle {
-	o := oracle{k: ref.New[float32](), m: versions}
-	for _, m := range versions {
-		model.Prepare(ops.NewCtx(o.k, &tensor.Arena{}, dtype.F32), m)
-	}
-	return o
-}
-
-// score returns the logits of a sample's response under one version, a row a token, and the logprobs of its tokens.
-func (o oracle) score(s *rl.Sample, v rl.Version) (logits, logProbs []float32) {
-	c := ops.NewCtx(o.k, &tensor.Arena{}, dtype.F32)
-	m, tokens, n := o.m[v], s.Tokens(), len(s.Prompt.Tokens)
-	in := &ops.Tokens{ID: tokens[:len(tokens)-1]}
-	for i := range in.ID {
-		in.Seq, in.Pos = append(in.Seq, 0), append(in.Pos, int32(i))
-	}
-	stores := make([]kv.InPlace, len(m.Layers()))
-	for i, specs := range m.Layers() {
-		if o.fp8 {
-			stores[i].Keep = kv.FP8(o.k, specs)
-		}
-	}
-	x := model.Forward(c, m, in, func(i int) kv.Store { return &stores[i] }, false)
-	h := m.Final(c, x.Slice(n-1, len(in.ID)))
-	scale := make([]float32, len(s.Response))
-	for i := range scale {
-		scale[i] = s.Sampling.InvTemperature()
-	}
-	lp, _ := ops.LogProb(c, h, m.Head(), s.Response, scale)
-	return ops.Linear(c, h, m.Head()).F32(), lp.F32()
-}
-
-// check compares a sample with the oracle, bit for bit, token by token under the version that chose it: each logprob, and the
-// token that its logits and its number in the response lead to.
-func (o oracle) check(s *rl.Sample) error {
-	if len(s.LogProbs) != len(s.Response) {
-		return fmt.Errorf("request %d has %d logprobs for %d tokens", s.Request, len(s.LogProbs), len(s.Response))
-	}
-	i := 0
-	for _, span := range s.Versions {
-		logits, want := o.score(s, span.Version)
-		for range span.Tokens {
-			if math.Float32bits(s.LogProbs[i]) != math.Float32bits(want[i]) {
-				return fmt.Errorf("request %d, response token %d of version %v: logprob is %v, the trainer's is %v", s.Request, i, span.Version, s.LogProbs[i], want[i])
-			}
-			if err := o.redraw(s, i, logits[i*small().Vocab:][:small().Vocab]); err != nil {
-				return fmt.Errorf("request %d, response token %d of version %v: %w", s.Request, i, span.Version, err)
-			}
-			i++
-		}
-	}
-	if i != len(s.Response) {
-		return fmt.Errorf("request %d: versions of %d tokens, want %d", s.Request, i, len(s.Response))
-	}
-	return nil
-}
-
-func (o oracle) redraw(s *rl.Sample, i int, logits []float32) error {
-	token, trunc, err := new(sample.Drawer).Draw(logits, s.Sampling, i)
-	if err != nil {
-		return err
-	}
-	if token != s.Response[i] {
-		return fmt.Errorf("it is %d, want %d", s.Response[i], token)
-	}
-	if sample.Truncates(s.Sampling) != (s.TruncLogProbs != nil) || s.TruncLogProbs != nil && s.TruncLogProbs[i] != trunc {
-		return fmt.Errorf("truncated logprobs are %v, want %v at %d", s.TruncLogProbs, trunc, i)
-	}
-	return nil
-}
-
 // prompts returns n prompts that share beginnings of various lengths, a few of them equal.
 func prompts(r *rand.Rand, n, longest int) []*rl.Prompt {
 	base := make([]int32, longest)
@@ -278,10 +195,56 @@ func requests(r *rand.Rand, ps []*rl.Prompt, longest int) []rl.Request {
 			case 2:
 				s.MinP = 0.05
 			}
-			out = append(out, rl.Request{ID: int64(len(out) + 1), Prompt: p, Index: i, Sampling: s})
+			q := rl.Request{ID: int64(len(out) + 1), Prompt: p, Index: i, Sampling: s}
+			wish(rand.New(rand.NewPCG(uint64(q.ID), s.Seed)), &q)
+			out = append(out, q)
 		}
 	}
 	return out
+}
+
+// wish adds things that can be asked for: some to most requests.
+func wish(r *rand.Rand, q *rl.Request) {
+	p, n, token := &q.Sampling, len(q.Prompt.Tokens), func() int32 { return int32(r.IntN(small().Vocab)) }
+	for _, add := range []func(){
+		func() { q.Report.Tail = r.IntN(n) },
+		func() { q.Report.Top = 1 + r.IntN(4) },
+		func() { q.Report.Among = []int32{token(), token()} },
+		func() { q.Space = "apart" },
+		func() { p.RepetitionPenalty = 0.5 + r.Float64() },
+		func() { p.FrequencyPenalty, p.PresencePenalty = r.NormFloat64(), r.NormFloat64() },
+		func() { p.Bias = []rl.Bias{{Token: 3, Add: 2}, {Token: 4 + token()/2, Add: float32(math.Inf(-1))}} },
+		func() { p.MinTokens = r.IntN(p.MaxTokens + 1) },
+		func() { q.Constraint = apart(2 + r.IntN(5)) },
+		func() { q.Watch = bored },
+		func() { p.MaxTokens, p.MinTokens = 0, 0 },
+	} {
+		if r.IntN(6) == 0 {
+			add()
+		}
+	}
+}
+
+// apart allows every token but the multiples of a number.
+type apart int
+
+func (a apart) Allow(allowed []bool) {
+	for t := range allowed {
+		allowed[t] = t%int(a) > 0
+	}
+}
+func (apart) Accept(int32) {}
+func (apart) Done() bool   { return false }
+
+// bored is a watcher to whom a response ends with its second multiple of 7.
+func bored(s *rl.Sample) bool {
+	n := 0
+	for _, t := range s.Response {
+		if t%7 == 0 {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // same reports the first difference between two samples in what must not depend on company or settings.
@@ -289,18 +252,51 @@ func same(a, b *rl.Sample) error {
 	if fmt.Sprint(a.Response) != fmt.Sprint(b.Response) || a.Stop != b.Stop {
 		return fmt.Errorf("request %d answers %v (%v) and %v (%v)", a.Request, a.Response, a.Stop, b.Response, b.Stop)
 	}
-	for i := range a.LogProbs {
-		if math.Float32bits(a.LogProbs[i]) != math.Float32bits(b.LogProbs[i]) {
-			return fmt.Errorf("request %d, token %d: logprobs are %v and %v", a.Request, i, a.LogProbs[i], b.LogProbs[i])
+	for _, part := range []struct {
+		name string
+		a, b []float32
+	}{
+		{"logprobs", a.LogProbs, b.LogProbs}, {"truncated logprobs", a.TruncLogProbs, b.TruncLogProbs},
+		{"logprobs of the prompt", a.PromptLogProbs, b.PromptLogProbs},
+		{"what is told", flat(a.Told), flat(b.Told)}, {"what is told of the prompt", flat(a.PromptTold), flat(b.PromptTold)},
+	} {
+		if !slices.EqualFunc(part.a, part.b, bits) {
+			return fmt.Errorf("request %d: %s are %v and %v", a.Request, part.name, part.a, part.b)
 		}
 	}
-	if len(a.TruncLogProbs) != len(b.TruncLogProbs) {
-		return fmt.Errorf("request %d has %d and %d truncated logprobs", a.Request, len(a.TruncLogProbs), len(b.TruncLogProbs))
-	}
-	for i := range a.TruncLogProbs {
-		if a.TruncLogProbs[i] != b.TruncLogProbs[i] {
-			return fmt.Errorf("request %d, token %d: truncated logprobs are %v and %v", a.Request, i, a.TruncLogProbs[i], b.TruncLogProbs[i])
-		}
+	if !slices.Equal(a.Experts, b.Experts) {
+		return fmt.Errorf("request %d: experts are %v and %v", a.Request, a.Experts, b.Experts)
 	}
 	return nil
+}
+
+func bits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+
+// flat returns all that is told, as numbers.
+func flat(all []rl.Told) (out []float32) {
+	for _, t := range all {
+		for _, a := range t.Top {
+			out = append(out, float32(a.Token), a.LogProb)
+		}
+		out = append(append(out, t.Among...), -1)
+	}
+	return out
+}
+
+// beginning returns the beginning of a sample that ended by itself which one that was aborted should be.
+func beginning(whole, part *rl.Sample) *rl.Sample {
+	b, n := *whole, len(part.Response)
+	b.Stop, b.Response, b.LogProbs = rl.StopAbort, b.Response[:n], b.LogProbs[:n]
+	if b.TruncLogProbs != nil {
+		b.TruncLogProbs = b.TruncLogProbs[:n]
+	}
+	if b.Told != nil {
+		b.Told = b.Told[:n]
+	}
+	p := len(part.PromptLogProbs)
+	if b.PromptLogProbs = b.PromptLogProbs[:p]; b.PromptTold != nil {
+		b.PromptTold = b.PromptTold[:p]
+	}
+	b.Experts = b.Experts[:len(part.Experts)]
+	return &b
 }
