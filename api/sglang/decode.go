@@ -60,7 +60,7 @@ func member(raw json.RawMessage, field reflect.Value) error {
 		return nil
 	}
 	if bytes.Equal(raw, []byte("null")) {
-		if n, ok := field.Addr().Interface().(interface{ setNull() }); ok {
+		if n, ok := reflect.TypeAssert[interface{ setNull() }](field.Addr()); ok {
 			n.setNull()
 		}
 		return nil

@@ -22,10 +22,14 @@ func TestDecodeGenerate(t *testing.T) {
 		{"the last of equal keys", `{"text":"b","text":"a"}`, Generate{Text: One("a")}},
 		{"lists of texts", `{"text":["a","b"],"rid":["x","y"]}`, Generate{Text: Many("a", "b"), RID: Many("x", "y")}},
 		{"one or many numbers", `{"text":"a","logprob_start_len":[10],"top_logprobs_num":3}`, Generate{Text: One("a"), LogProbStart: Many(&ten), TopLogProbs: One(3)}},
-		{"parameters", `{"text":"a","sampling_params":{"temperature":0.5,"stop":".","stop_token_ids":[null,7],"max_new_tokens":null}}`,
-			Generate{Text: One("a"), Params: One(Params{Temperature: &temperature, Stop: Strings{"."}, StopTokenIDs: Tokens{7}, MaxNewTokens: Limit{None: true}})}},
-		{"parameters of each", `{"text":["a"],"sampling_params":[{"max_new_tokens":10},null]}`,
-			Generate{Text: Many("a"), Params: Many(Params{MaxNewTokens: AtMost(10)}, Params{})}},
+		{
+			"parameters", `{"text":"a","sampling_params":{"temperature":0.5,"stop":".","stop_token_ids":[null,7],"max_new_tokens":null}}`,
+			Generate{Text: One("a"), Params: One(Params{Temperature: &temperature, Stop: Strings{"."}, StopTokenIDs: Tokens{7}, MaxNewTokens: Limit{None: true}})},
+		},
+		{
+			"parameters of each", `{"text":["a"],"sampling_params":[{"max_new_tokens":10},null]}`,
+			Generate{Text: Many("a"), Params: Many(Params{MaxNewTokens: AtMost(10)}, Params{})},
+		},
 		{"stops with null", `{"text":"a","sampling_params":{"stop":["x",null]}}`, Generate{Text: One("a"), Params: One(Params{Stop: Strings{"x"}})}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

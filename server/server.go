@@ -1,0 +1,158 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"furlong/api/sglang"
+	"furlong/rl"
+	"furlong/rollout"
+	"furlong/tokenizer"
+)
+
+// An Engine is what a server serves: a rollout engine that can be watched and steered. *rollout.Engine is one. Methods may be called at any time from any
+// goroutine; Stats never waits.
+type Engine interface {
+	rl.RolloutEngine
+	rl.Attester
+	Stats() rollout.Stats
+	Abort(ctx context.Context, ids ...int64) error
+	PauseWith(ctx context.Context, mode rollout.Mode) error
+	Flush(ctx context.Context) error
+	Release(ctx context.Context) error
+	Restore(ctx context.Context) error
+	Ping(ctx context.Context) error
+	UpdateWith(ctx context.Context, w rl.Weights, o rollout.UpdateOptions) error
+}
+
+var _ Engine = (*rollout.Engine)(nil)
+
+// Parts are what a server needs besides settings. Tokenizer may be nil: then prompts are ids and answers have no text.
+type Parts struct {
+	Tokenizer tokenizer.Tokenizer
+	Begin     bool    // texts of prompts begin with the tokenizer's BOS
+	StopIDs   []int32 // end a response unless it is told to ignore them
+	Model     Model
+
+	// Constrain returns a fresh constraint of a kind (regex, json_schema, ebnf, structural_tag) for one sample. nil: there are none.
+	Constrain func(kind, source string) (rl.Constraint, error)
+
+	// Render returns the ids of a conversation: messages, tools and chat_template_kwargs as the chat endpoints take them. nil: there is no template.
+	Render func(messages, tools, kwargs json.RawMessage) ([]int32, error)
+
+	Log   *slog.Logger
+	Clock func() time.Time // nil is time.Now
+}
+
+// Model says what is served.
+type Model struct {
+	Path, Name    string // where it came from, and what requests call it
+	TokenizerPath string
+	Type          string // model_type of config.json
+	Architectures []string
+	Vocab         int
+	Context       int  // prompt plus response, in tokens
+	Experts       bool // the engine keeps which experts tokens went to
+	LoadFormat    string
+
+	// Launch are the settings that /server_info tells, by their names; they take the place of what the server would say itself.
+	Launch map[string]any
+}
+
+// Server answers requests about one engine.
+type Server struct {
+	cfg       Config
+	engine    Engine
+	parts     Parts
+	preferred sglang.Params
+	log       *slog.Logger
+	now       func() time.Time
+	started   time.Time
+
+	jobs    registry
+	labels  labels
+	health  health
+	meter   meter
+	series  *series
+	profile profiler
+	every   atomic.Int64 // tokens between frames
+	verbose atomic.Bool  // log requests
+	seeds   atomic.Uint64
+	name    atomic.Pointer[string] // what requests call the model
+	path    atomic.Pointer[string] // where its weights came from
+	handler http.Handler
+}
+
+// New returns a server over an engine that has weights, or will have them soon.
+func New(cfg Config, e Engine, parts Parts) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	preferred, err := cfg.preferred()
+	if err != nil {
+		return nil, err
+	}
+	if parts.Log == nil {
+		return nil, errors.New("server: there is no logger, want one")
+	}
+	if parts.Clock == nil {
+		parts.Clock = time.Now
+	}
+	s := &Server{cfg: cfg, engine: e, parts: parts, preferred: preferred, log: parts.Log, now: parts.Clock, started: parts.Clock()}
+	s.every.Store(int64(cfg.StreamEvery))
+	s.verbose.Store(cfg.LogRequests)
+	s.name.Store(&parts.Model.Name)
+	s.path.Store(&parts.Model.Path)
+	s.profile.dir = cfg.ProfileDir
+	s.series = newSeries(s)
+	if s.handler, err = s.routes(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// preferred returns the parameters that requests get where they have none of their own.
+func (c Config) preferred() (p sglang.Params, err error) {
+	if c.Preferred == "" {
+		return p, nil
+	}
+	if err := json.Unmarshal([]byte(c.Preferred), &p); err != nil {
+		return p, fmt.Errorf("%.100q: %w", c.Preferred, err)
+	}
+	return p, nil
+}
+
+// Handler returns what answers requests. It may be called by many goroutines at once, before Run and during it.
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Run proves that the engine works by drawing a token, then keeps the heartbeat and takes figures, until ctx is done.
+func (s *Server) Run(ctx context.Context) error {
+	defer s.profile.stop()
+	beat := make(chan struct{})
+	go func() { defer close(beat); s.heartbeat(ctx) }()
+	defer func() { <-beat }()
+	s.prove(ctx)
+	s.sample(ctx)
+	return context.Cause(ctx)
+}
+
+// Drain makes /health say no from now on, so that nobody sends more. Requests are still answered.
+func (s *Server) Drain() { s.health.draining.Store(true) }
+
+// Abort ends all requests in flight; they are answered with what they have.
+func (s *Server) Abort(ctx context.Context) error { return s.engine.Abort(ctx) }
+
+// version returns which build this is.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "0.0.0"
+}
