@@ -37,6 +37,7 @@ type lane struct {
 	scale []float32  // of these rows
 
 	scores  []scored
+	piece   int        // so many of them are scored at a time
 	through []*request // whose prompts are computed, and nothing is drawn
 	at, is  []int32    // rows of a piece of them, and the tokens that follow
 
@@ -52,6 +53,7 @@ type drawn struct {
 func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, choices, drawers int) *lane {
 	l := &lane{
 		m: m, ctx: ops.NewCtx(k, &tensor.Arena{}, dtype.F32), kv: pages.NewPass(k, fp8), draw: newDrawers(drawers),
+		piece: max(1, pieceBytes/dtype.F32.Bytes(m.Vocab())),
 	}
 	if choices > 0 {
 		l.ctx.Routed = l.route

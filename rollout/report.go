@@ -48,9 +48,8 @@ func (l *lane) layScores(r *request, from, to int) {
 
 // score appends to prompts' logprobs what the scored rows of streams x give, at temperature 1 and nothing added, in pieces.
 func (l *lane) score(x *tensor.Tensor) {
-	n := max(1, pieceBytes/l.ctx.Type.Bytes(l.m.Vocab()))
 	for rest := l.scores; len(rest) > 0; {
-		piece := rest[:min(n, len(rest))]
+		piece := rest[:min(l.piece, len(rest))]
 		m := l.ctx.Mem.Mark()
 		l.scorePiece(x, piece)
 		l.ctx.Mem.Release(m)
@@ -131,15 +130,14 @@ func (d distribution) tell(r rl.Report) (t rl.Told) {
 // worst on top: most tokens are worse than that one.
 func (d distribution) likeliest(k int) []rl.Alternative {
 	heap := make([]rl.Alternative, 0, k)
-	for t := range int32(len(d.logits)) {
-		a := rl.Alternative{Token: t, LogProb: d.logProb(t)}
-		switch {
-		case len(heap) < k:
-			if heap = append(heap, a); len(heap) == k {
+	for t, logit := range d.logits {
+		lp := float32(float32(logit*d.scale)-d.most) + d.top
+		if len(heap) < k {
+			if heap = append(heap, rl.Alternative{Token: int32(t), LogProb: lp}); len(heap) == k {
 				slices.SortFunc(heap, func(a, b rl.Alternative) int { return compare(b, a) }) // a sorted list is a heap
 			}
-		case compare(a, heap[0]) < 0:
-			heap[0] = a
+		} else if lp > heap[0].LogProb { // of equal ones the earlier is better
+			heap[0] = rl.Alternative{Token: int32(t), LogProb: lp}
 			sink(heap)
 		}
 	}
