@@ -1,0 +1,52 @@
+package servertest
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	at       = flag.String("url", "", "address of a running server to ask")
+	key      = flag.String("api-key", "", "its API key")
+	model    = flag.String("model", "", "folder of the checkpoint that it serves")
+	upstream = flag.Bool("upstream", false, "the server is SGLang's own: leave out what Furlong decided for itself")
+	markdown = flag.Bool("markdown", false, "print the table of checks")
+)
+
+// TestURL asks the server that -url names.
+func TestURL(t *testing.T) {
+	if *at == "" {
+		t.Skip("no -url given")
+	}
+	Run(t, &Target{
+		URL: strings.TrimSuffix(*at, "/"), Key: *key, Model: *model, Upstream: *upstream, Python: os.Getenv("FURLONG_TEST_PYTHON"),
+	})
+}
+
+func TestTable(t *testing.T) {
+	if *markdown {
+		t.Log("\n" + Markdown())
+	}
+	kinds := map[string]bool{}
+	for _, g := range Groups() {
+		kinds[g.Name] = true
+	}
+	name := regexp.MustCompile(`^[a-z0-9_]+$`)
+	for i, test := range Tests() {
+		if test.Number != i+1 {
+			t.Fatalf("check %d has the number %d", i+1, test.Number)
+		}
+		if !kinds[test.Group.Name] || !name.MatchString(test.Name) || test.Means == "" || test.do == nil {
+			t.Errorf("T%02d: %+v is not whole", test.Number, test)
+		}
+	}
+	if got := len(Tests()); got != 124 {
+		t.Errorf("%d checks, want 124", got)
+	}
+	if rows := strings.Count(Markdown(), "\n| T"); rows < 124 {
+		t.Errorf("the table has %d rows", rows)
+	}
+}
