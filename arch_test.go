@@ -23,7 +23,7 @@ model train/pipe
 model/*
 rollout train remote/* parity
 orchestrator eval sft server router dash oracle bench
-journal
+journal server/servertest
 config
 launch
 cmd/furlong cmd/formats
