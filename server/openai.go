@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"mime"
 	"net/http"
@@ -186,16 +187,16 @@ func (t *talk) known() (out []*answer) {
 }
 
 // run streams a plan, a call of tell for each snapshot, and closes.
-func (t *talk) run(p *plan, perPrompt int, tell func(i int, a *answer) error) {
+func (t *talk) run(ctx context.Context, p *plan, perPrompt int, tell func(i int, a *answer) error) {
 	t.latest = make([]*answer, len(p.specs))
-	err := t.s.each(t.r.Context(), p.specs, p.every, func(i int, a *answer) error {
+	err := t.s.each(ctx, p.specs, p.every, func(i int, a *answer) error {
 		if err := t.note(i, a); err != nil {
 			return err
 		}
 		return tell(i, a)
 	})
 	switch {
-	case t.r.Context().Err() != nil:
+	case ctx.Err() != nil:
 		return
 	case err != nil && t.out == nil:
 		t.s.refuse(t.w, t.r, err)

@@ -88,7 +88,7 @@ func (s *Server) streamCompletion(w http.ResponseWriter, r *http.Request, c *ope
 		t.usage = c.StreamOptions
 	}
 	sent := make([]delta, len(p.specs))
-	t.run(p, or(c.N, 1), func(i int, a *answer) error { return t.send(s.completion(c, p, i, a, &sent[i])) })
+	t.run(r.Context(), p, or(c.N, 1), func(i int, a *answer) error { return t.send(s.completion(c, p, i, a, &sent[i])) })
 }
 
 // completion returns what an answer has beyond what was sent of it.
