@@ -8,10 +8,10 @@ import (
 // floors lists every package, ground first: a package imports packages of lower lines only. x/* is a package right
 // under x that has no entry of its own. A new package must be entered here; moving one needs a decision record.
 const floors = `
-dtype tokenizer rl progress nearest plot internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
+dtype tokenizer grammar rl progress nearest plot internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
 metrics/* api/*
 metrics api/openai
-tensor reward data/* summary metrics/run
+tensor reward data/* summary metrics/run chat
 data
 device
 device/gpu kernels comm quant checkpoint weightsync
