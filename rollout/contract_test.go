@@ -10,7 +10,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
-	rltest.RunRollout(t, func(t *testing.T) rltest.Rig {
+	open := func(t *testing.T) rltest.Rig {
 		cfg := settings()
 		cfg.Context = 400
 		m := policy(dtype.F32, 2)
@@ -22,5 +22,7 @@ func TestContract(t *testing.T) {
 			Weights: func(v rl.Version) rl.Weights { return snapshot{version: v, m: m} },
 			Long:    300,
 		}
-	})
+	}
+	rltest.RunRollout(t, open)
+	rltest.RunAsked(t, open)
 }

@@ -2,8 +2,8 @@
 //
 // [RunRollout] holds an [rl.RolloutEngine] to what the loop relies on: a response depends on its prompt, its sampling and
 // the weights alone, not on what else is generated; each token is labelled with the version that chose it; an update
-// neither loses requests nor leaves half of the old weights; what is refused is refused with an error. [Fake] passes the
-// suite, computes nothing, and asks a function for each token: for tests of all that stands behind the seam.
+// neither loses requests nor leaves half of the old weights; what is refused is refused with an error. [RunAsked] is about what a request
+// can ask for besides: watchers, constraints, scores of prompts. [Fake] passes both, computes nothing, and asks a function for each token: for tests of all that stands behind the seam.
 //
 // Shapes: as in package rl.
 // Units: as in package rl.

@@ -165,8 +165,12 @@ func (f *Fake) admit(reqs []rl.Request) error {
 			return fmt.Errorf("request %d is in flight already", r.ID)
 		case r.Prompt == nil || len(r.Prompt.Tokens) == 0:
 			return fmt.Errorf("request %d has no prompt", r.ID)
-		case r.Sampling.MaxTokens < 1:
-			return fmt.Errorf("request %d: most tokens are %d, want at least 1", r.ID, r.Sampling.MaxTokens)
+		case r.Sampling.MaxTokens < 0:
+			return fmt.Errorf("request %d: most tokens are %d, want at least 0", r.ID, r.Sampling.MaxTokens)
+		case r.Report.Tail < 0 || r.Report.Tail >= len(r.Prompt.Tokens):
+			return fmt.Errorf("request %d: %d of %d tokens of the prompt are to be scored, want all but the first at most", r.ID, r.Report.Tail, len(r.Prompt.Tokens))
+		case r.Report.Experts:
+			return fmt.Errorf("request %d: its experts are asked for, but a fake has none", r.ID)
 		}
 		given[r.ID] = true
 	}
@@ -217,22 +221,25 @@ func (f *Fake) step(ctx context.Context, live []draft) error {
 	}
 }
 
-// grow adds a token to s.
+// grow adds a token to s, once the prompt is scored.
 func (f *Fake) grow(s *rl.Sample, r rl.Request) {
-	token, logprob := f.policy(f.version, r, s.Response)
+	f.score(s, r)
+	if r.Sampling.MaxTokens == 0 {
+		s.Stop = rl.StopLength
+		return
+	}
+	token, logprob := f.choose(s, r)
 	s.Response = append(s.Response, token)
 	s.LogProbs = append(s.LogProbs, logprob)
 	if p := r.Sampling; p.TopK > 0 || p.TopP < 1 || p.MinP > 0 {
 		s.TruncLogProbs = append(s.TruncLogProbs, logprob)
 	}
+	if tells(r) {
+		s.Told = append(s.Told, tell(r.Report, token, logprob))
+	}
 	if n := len(s.Versions); n == 0 || s.Versions[n-1].Version != f.version {
 		s.Versions = append(s.Versions, rl.Span{Version: f.version})
 	}
 	s.Versions[len(s.Versions)-1].Tokens++
-	switch {
-	case slices.Contains(r.Sampling.StopIDs, token):
-		s.Stop = rl.StopToken
-	case len(s.Response) == r.Sampling.MaxTokens:
-		s.Stop = rl.StopLength
-	}
+	s.Stop = stop(s, r)
 }

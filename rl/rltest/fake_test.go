@@ -24,7 +24,7 @@ func dice(v rl.Version, r rl.Request, soFar []int32) (int32, float32) {
 		seed = 0
 	}
 	h := fnv.New64a()
-	fmt.Fprintln(h, v, seed, r.Prompt.Tokens, soFar)
+	fmt.Fprintln(h, v, seed, append(slices.Clone(r.Prompt.Tokens), soFar...))
 	x := h.Sum64() >> 32
 	return int32(x % 30), -float32(x%1000) / 500
 }
@@ -46,16 +46,19 @@ func tensors(v rl.Version) rl.Weights {
 }
 
 func TestFake(t *testing.T) {
-	RunRollout(t, func(*testing.T) Rig {
+	open := func(*testing.T) Rig {
 		return Rig{Engine: NewFake(dice), Prompts: prompts(), Weights: tensors, Long: 200}
-	})
+	}
+	RunRollout(t, open)
+	RunAsked(t, open)
 }
 
 func TestFakeRefuses(t *testing.T) {
 	r := rl.Request{ID: 1, Prompt: prompts()[0], Sampling: rl.DefaultSampling()}
-	empty, long := r, r
+	empty, long, tail, experts := r, r, r, r
 	empty.Prompt = &rl.Prompt{}
-	long.Sampling.MaxTokens = 0
+	long.Sampling.MaxTokens = -1
+	tail.Report.Tail, experts.Report.Experts = 2, true
 	serving := Serving(1, dice)
 	for _, tt := range []struct {
 		name   string
@@ -65,7 +68,9 @@ func TestFakeRefuses(t *testing.T) {
 	}{
 		{"no weights", NewFake(dice), r, "engine has no weights"},
 		{"no prompt", serving, empty, "request 1 has no prompt"},
-		{"no tokens", serving, long, "most tokens are 0, want at least 1"},
+		{"no tokens", serving, long, "most tokens are -1, want at least 0"},
+		{"the first token scored", serving, tail, "2 of 2 tokens of the prompt are to be scored"},
+		{"experts", serving, experts, "a fake has none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var last error

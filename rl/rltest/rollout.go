@@ -47,12 +47,17 @@ func RunRollout(t *testing.T, open func(t *testing.T) Rig) {
 		{"the end of the context ends generation", cancelled},
 		{"a consumer may leave", left},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := &suite{T: t, Rig: open(t), version: rl.NewVersion(0, 1)}
-			s.update(s.version)
-			tt.run(t, s)
-		})
+		runOne(t, open, tt.name, tt.run)
 	}
+}
+
+// runOne runs a test on an engine that has its first weights.
+func runOne(t *testing.T, open func(t *testing.T) Rig, name string, run func(*testing.T, *suite)) {
+	t.Run(name, func(t *testing.T) {
+		s := &suite{T: t, Rig: open(t), version: rl.NewVersion(0, 1)}
+		s.update(s.version)
+		run(t, s)
+	})
 }
 
 // A suite is one test under way.
