@@ -117,13 +117,26 @@ func (c *call) setScale(at int, amax uint32) (s float32, finite bool) {
 }
 
 // up is [UpE4M3] or [UpE2M1] of the bits of a magnitude, which are ordered as the numbers are.
-func up(amax uint32, code dtype.Type) uint8 {
-	const floor8, floor4, mantissa = 0x38d1b717, 0x01c00000, 1<<23 - 1 // of 1e-4 and of 6*2^-126
-	v := math.Float32frombits(max(amax, floor8)) * float32(1.0/dtype.MaxE4M3)
+func up(amax uint32, code dtype.Type) uint8 { return upward(code).scale(amax) }
+
+// An upRule rounds scales up in whole numbers. The largest number of a format is some mantissa, under some exponent: a magnitude with
+// a larger mantissa needs the next power of two, and what is added carries over into the exponent.
+type upRule struct{ floor, carry, exponent uint32 }
+
+// upward returns the rule of a format.
+func upward(code dtype.Type) upRule {
+	const all = 1<<23 - 1 // of a mantissa
 	if code == dtype.E2M1 {
-		v = math.Float32frombits(max(amax, floor4)) * float32(1.0/dtype.MaxE2M1)
+		return upRule{0x01c00000, all - 0x400000, 2} // from 6*2^-126 on; 6 is 1.5*2^2
 	}
-	return uint8(min((math.Float32bits(v)+mantissa)>>23, dtype.NaNE8M0))
+	return upRule{0x38d1b717, all - 0x600000, 8} // from 1e-4 on; 448 is 1.75*2^8
+}
+
+func (r upRule) scale(amax uint32) uint8 {
+	if amax >= infBits {
+		return dtype.NaNE8M0
+	}
+	return uint8((max(amax, r.floor)+r.carry)>>23 - r.exponent)
 }
 
 // infBits are those of infinity: a magnitude from here on is no number.

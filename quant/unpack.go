@@ -32,13 +32,10 @@ func unpackBand(c *call, band int) int {
 
 // unpackTile unpacks a part of a block.
 func (c *call) unpackTile(t tile, at int) {
-	switch {
-	case c.q.Scale.Type == dtype.F32:
+	if c.q.Scale.Type == dtype.F32 {
 		c.multiply(t, c.q.Scale.F32()[at])
-	case c.w.Type == dtype.F32:
-		c.lookupF32(t, c.q.Scale.Mem[at])
-	default:
-		c.lookupBF16(t, c.q.Scale.Mem[at])
+	} else {
+		c.lookup(t, c.q.Scale.Mem[at])
 	}
 }
 
@@ -64,36 +61,20 @@ func codeAt(q *tensor.Tensor, k int) float32 {
 	return dtype.FromE2M1(q.Mem[k/2] >> (k % 2 * 4))
 }
 
-// lookupF32 unpacks to float32 under a scale that is a power of two.
-func (c *call) lookupF32(t tile, s uint8) {
-	if c.q.Type == dtype.E2M1 {
-		table := twoF32.at(s)
-		for r := t.top; r < t.bottom; r++ {
-			lo, hi := t.row(r)
-			decodeTwo(c.w.Mem[4*lo:4*hi], c.q.Mem[lo/2:hi/2], table)
-		}
-		return
-	}
-	table := oneF32.at(s)
+// lookup unpacks under a scale that is a power of two.
+func (c *call) lookup(t tile, s uint8) {
 	for r := t.top; r < t.bottom; r++ {
 		lo, hi := t.row(r)
-		decodeOne(c.x[lo:hi], c.q.Mem[lo:hi], table)
-	}
-}
-
-// lookupBF16 unpacks to BF16 under a scale that is a power of two.
-func (c *call) lookupBF16(t tile, s uint8) {
-	if c.q.Type == dtype.E2M1 {
-		table := twoBF16.at(s)
-		for r := t.top; r < t.bottom; r++ {
-			lo, hi := t.row(r)
-			decodePair(c.w.Mem[2*lo:2*hi], c.q.Mem[lo/2:hi/2], table)
+		codes := c.q.Mem[c.q.Type.Bytes(lo):c.q.Type.Bytes(hi)]
+		switch four := c.q.Type == dtype.E2M1; {
+		case c.x != nil && four:
+			decodeTwo(c.w.Mem[4*lo:4*hi], codes, twoF32.at(s))
+		case four:
+			decodePair(c.w.Mem[2*lo:2*hi], codes, twoBF16.at(s))
+		case c.x != nil:
+			decodeOne(c.x[lo:hi], codes, oneF32.at(s))
+		default:
+			decodeOne(c.b[lo:hi], codes, oneBF16.at(s))
 		}
-		return
-	}
-	table := oneBF16.at(s)
-	for r := t.top; r < t.bottom; r++ {
-		lo, hi := t.row(r)
-		decodeOne(c.b[lo:hi], c.q.Mem[lo:hi], table)
 	}
 }

@@ -116,8 +116,11 @@ func TestVectorsPackEveryExponent(t *testing.T) {
 		for i := range w.F32() {
 			low := e - min(e, r.Uint32N(24))
 			mantissa := r.Uint32() & (1<<23 - 1)
-			if i%2 == 0 { // at, or right beside, the middle between two codes
+			switch i % 4 { // at, or right beside, the middle between two codes: of E4M3, of E2M1
+			case 0:
 				mantissa = mantissa&0x700000 | 1<<19 + r.Uint32N(3) - 1
+			case 1:
+				mantissa = (mantissa&0x600000 + r.Uint32N(3) - 1) & (1<<23 - 1)
 			}
 			w.F32()[i] = math.Float32frombits(r.Uint32()<<31 | low<<23 | mantissa)
 		}
@@ -181,19 +184,41 @@ func TestVectorsUnpackEveryCode(t *testing.T) {
 	checkUnpack(t, q)
 }
 
+// Every mantissa of float32, over a scale that was chosen for the largest of E2M1's numbers.
+func TestVectorsPackEveryMantissa(t *testing.T) {
+	const rows = 1 << 10 // of 2^10 blocks
+	for _, f := range []Format{FP4, activations} {
+		w := tensor.New(dtype.F32, rows, f.Block.Cols<<2)
+		for part := range 1 << 23 / w.Len() {
+			for i := range w.F32() {
+				exponent := uint32(125 + i%5) // a quarter to four
+				w.F32()[i] = math.Float32frombits(uint32(i)<<31 | exponent<<23 | uint32(part*w.Len()+i))
+			}
+			checkPack(t, f, 1, w, nil)
+		}
+	}
+}
+
 // The rule in whole numbers is the rule.
 func TestUpIsTheRule(t *testing.T) {
+	for mantissa := range uint32(1 << 23) {
+		checkUp(t, 127<<23|mantissa)
+	}
 	for hi := range uint32(0x7fff) {
 		for _, low := range []uint32{0, 1, 0x8000, 0xffff} {
-			b := hi<<16 | low
-			x := math.Float32frombits(b)
-			if got, want := up(b, dtype.E4M3), UpE4M3(x); got != want {
-				t.Fatalf("E4M3: scale of %v is %d, want %d", x, got, want)
-			}
-			if got, want := up(b, dtype.E2M1), UpE2M1(x); got != want {
-				t.Fatalf("E2M1: scale of %v is %d, want %d", x, got, want)
-			}
+			checkUp(t, hi<<16|low)
 		}
+	}
+}
+
+func checkUp(t *testing.T, amax uint32) {
+	t.Helper()
+	x := math.Float32frombits(amax)
+	if got, want := up(amax, dtype.E4M3), UpE4M3(x); got != want {
+		t.Fatalf("E4M3: scale of %v is %d, want %d", x, got, want)
+	}
+	if got, want := up(amax, dtype.E2M1), UpE2M1(x); got != want {
+		t.Fatalf("E2M1: scale of %v is %d, want %d", x, got, want)
 	}
 }
 

@@ -4,69 +4,70 @@
 
 package asm
 
-// LargestF32 sets amax of each tile to the float32 bits of its largest magnitude.
+// LargestF32 raises amax of each group to the float32 bits of its largest magnitude.
 //
 //go:noescape
-func LargestF32(amax *uint32, x *float32, n int, groups int, rows int, ld int)
+func LargestF32(amax *uint32, x *float32, n int, groups int)
 
-// EncodeE4M3F32 sets codes to the E4M3 codes of each tile times its factor, to nearest with ties to even, saturated.
+// EncodeE4M3F32 sets codes to the E4M3 codes of each group over its scale, to nearest with ties to even, saturated.
+// A NaN is not for it, nor a scale of 2^127.
+//
+//go:noescape
+func EncodeE4M3F32(codes *byte, x *float32, scales *byte, n int, groups int)
+
+// EncodeE4M3F32Over sets codes to the E4M3 codes of each group over its scale, to nearest with ties to even, saturated.
 // A NaN is not for it.
 //
 //go:noescape
-func EncodeE4M3F32(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int)
+func EncodeE4M3F32Over(codes *byte, x *float32, scales *float32, n int, groups int)
 
-// EncodeE4M3F32Over sets codes to the E4M3 codes of each tile over its factor, to nearest with ties to even, saturated.
+// EncodeE2M1F32 sets codes to the E2M1 codes of each group over its scale, to nearest with ties to even, saturated.
+// A NaN is not for it, nor is a scale byte below 32 unless all numbers are 0.
+//
+//go:noescape
+func EncodeE2M1F32(codes *byte, x *float32, scales *byte, n int, groups int)
+
+// DecodeE4M3F32 sets x to the codes of each group times its scale. It returns 0 unless a code is NaN, whose number is then wrong.
+//
+//go:noescape
+func DecodeE4M3F32(x *float32, codes *byte, scales *float32, n int, groups int) (nan int)
+
+// DecodeE2M1F32 sets x to the codes of each group, two a byte, times its scale.
+// A scale of NaN is not for it, nor one under which numbers are subnormal.
+//
+//go:noescape
+func DecodeE2M1F32(x *float32, codes *byte, scales *byte, n int, groups int)
+
+// LargestBF16 raises amax of each group to the float32 bits of its largest magnitude.
+//
+//go:noescape
+func LargestBF16(amax *uint32, x *uint16, n int, groups int)
+
+// EncodeE4M3BF16 sets codes to the E4M3 codes of each group over its scale, to nearest with ties to even, saturated.
+// A NaN is not for it, nor a scale of 2^127.
+//
+//go:noescape
+func EncodeE4M3BF16(codes *byte, x *uint16, scales *byte, n int, groups int)
+
+// EncodeE4M3BF16Over sets codes to the E4M3 codes of each group over its scale, to nearest with ties to even, saturated.
 // A NaN is not for it.
 //
 //go:noescape
-func EncodeE4M3F32Over(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int)
+func EncodeE4M3BF16Over(codes *byte, x *uint16, scales *float32, n int, groups int)
 
-// EncodeE2M1F32 sets codes to the E2M1 codes of each tile times its factor, to nearest with ties to even, saturated.
-// A NaN is not for it.
+// EncodeE2M1BF16 sets codes to the E2M1 codes of each group over its scale, to nearest with ties to even, saturated.
+// A NaN is not for it, nor is a scale byte below 32 unless all numbers are 0.
 //
 //go:noescape
-func EncodeE2M1F32(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int)
+func EncodeE2M1BF16(codes *byte, x *uint16, scales *byte, n int, groups int)
 
-// DecodeE4M3F32 sets x to the codes of each tile times its scale. It returns 0 unless a code is NaN, whose number is then wrong.
+// DecodeE4M3BF16 sets x to the codes of each group times its scale. It returns 0 unless a code is NaN, whose number is then wrong.
 //
 //go:noescape
-func DecodeE4M3F32(x *float32, codes *byte, scales *float32, n int, groups int, rows int, ld int) (nan int)
+func DecodeE4M3BF16(x *uint16, codes *byte, scales *float32, n int, groups int) (nan int)
 
-// DecodeE2M1F32 sets x to the codes of each tile, two a byte, times its scale.
+// DecodeE2M1BF16 sets x to the codes of each group, two a byte, times its scale.
+// A scale of NaN is not for it, nor one under which numbers are subnormal.
 //
 //go:noescape
-func DecodeE2M1F32(x *float32, codes *byte, scales *float32, n int, groups int, rows int, ld int)
-
-// LargestBF16 sets amax of each tile to the float32 bits of its largest magnitude.
-//
-//go:noescape
-func LargestBF16(amax *uint32, x *uint16, n int, groups int, rows int, ld int)
-
-// EncodeE4M3BF16 sets codes to the E4M3 codes of each tile times its factor, to nearest with ties to even, saturated.
-// A NaN is not for it.
-//
-//go:noescape
-func EncodeE4M3BF16(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int)
-
-// EncodeE4M3BF16Over sets codes to the E4M3 codes of each tile over its factor, to nearest with ties to even, saturated.
-// A NaN is not for it.
-//
-//go:noescape
-func EncodeE4M3BF16Over(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int)
-
-// EncodeE2M1BF16 sets codes to the E2M1 codes of each tile times its factor, to nearest with ties to even, saturated.
-// A NaN is not for it.
-//
-//go:noescape
-func EncodeE2M1BF16(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int)
-
-// DecodeE4M3BF16 sets x to the codes of each tile times its scale. It returns 0 unless a code is NaN, whose number is then wrong.
-//
-//go:noescape
-func DecodeE4M3BF16(x *uint16, codes *byte, scales *float32, n int, groups int, rows int, ld int) (nan int)
-
-// DecodeE2M1BF16 sets x to the codes of each tile, two a byte, times its scale.
-// The products must be exact in bfloat16.
-//
-//go:noescape
-func DecodeE2M1BF16(x *uint16, codes *byte, scales *float32, n int, groups int, rows int, ld int)
+func DecodeE2M1BF16(x *uint16, codes *byte, scales *byte, n int, groups int)

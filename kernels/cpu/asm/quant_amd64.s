@@ -4,51 +4,39 @@
 
 #include "textflag.h"
 
-// func LargestF32(amax *uint32, x *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·LargestF32(SB), NOSPLIT, $0-48
+// func LargestF32(amax *uint32, x *float32, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·LargestF32(SB), NOSPLIT, $0-32
 	MOVQ    amax+0(FP), AX
 	VMOVUPS lanes7fffffff<>+0(SB), Y2
 	MOVQ    x+8(FP), CX
-	MOVQ    ld+40(FP), SI
-	SHLQ    $0x01, SI
-	SHLQ    $0x01, SI
-	MOVQ    groups+24(FP), DI
-	TESTQ   DI, DI
+	MOVQ    groups+24(FP), DX
+	MOVQ    n+16(FP), BX
+	SHRQ    $0x05, BX
+	TESTQ   DX, DX
 	JZ      end2
 
 loop1:
-	VPXOR Y0, Y0, Y0
+	VMOVD (AX), X0
 	VPXOR Y1, Y1, Y1
-	MOVQ  CX, DX
-	MOVQ  rows+32(FP), R8
-	TESTQ R8, R8
+	MOVQ  BX, SI
+	TESTQ SI, SI
 	JZ    end4
 
 loop3:
-	MOVQ  DX, BX
-	MOVQ  n+16(FP), R9
-	SHRQ  $0x05, R9
-	TESTQ R9, R9
-	JZ    end6
-
-loop5:
-	VPAND   (BX), Y2, Y3
-	VPMAXSD Y3, Y0, Y0
-	VPAND   32(BX), Y2, Y3
-	VPMAXSD Y3, Y1, Y1
-	VPAND   64(BX), Y2, Y3
-	VPMAXSD Y3, Y0, Y0
-	VPAND   96(BX), Y2, Y3
-	VPMAXSD Y3, Y1, Y1
-	ADDQ    $0x00000080, BX
-	DECQ    R9
-	JNZ     loop5
-
-end6:
-	ADDQ SI, DX
-	DECQ R8
-	JNZ  loop3
+	PREFETCHT0 1024(CX)
+	PREFETCHT0 1088(CX)
+	VPAND      (CX), Y2, Y3
+	VPMAXSD    Y3, Y0, Y0
+	VPAND      32(CX), Y2, Y3
+	VPMAXSD    Y3, Y1, Y1
+	VPAND      64(CX), Y2, Y3
+	VPMAXSD    Y3, Y0, Y0
+	VPAND      96(CX), Y2, Y3
+	VPMAXSD    Y3, Y1, Y1
+	ADDQ       $0x00000080, CX
+	DECQ       SI
+	JNZ        loop3
 
 end4:
 	VPMAXSD      Y1, Y0, Y0
@@ -58,14 +46,10 @@ end4:
 	VPMAXSD      X0, X1, X1
 	VPSHUFD      $0x55, X1, X0
 	VPMAXSD      X0, X1, X1
-	VMOVD        X1, DX
-	MOVL         DX, (AX)
+	VMOVD        X1, SI
+	MOVL         SI, (AX)
 	ADDQ         $0x04, AX
-	MOVQ         n+16(FP), DX
-	SHLQ         $0x01, DX
-	SHLQ         $0x01, DX
-	ADDQ         DX, CX
-	DECQ         DI
+	DECQ         DX
 	JNZ          loop1
 
 end2:
@@ -82,121 +66,104 @@ DATA lanes7fffffff<>+24(SB)/4, $0x7fffffff
 DATA lanes7fffffff<>+28(SB)/4, $0x7fffffff
 GLOBL lanes7fffffff<>(SB), RODATA|NOPTR, $32
 
-// func EncodeE4M3F32(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·EncodeE4M3F32(SB), NOSPLIT, $0-56
-	MOVQ    factors+16(FP), AX
+// func EncodeE4M3F32(codes *byte, x *float32, scales *byte, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·EncodeE4M3F32(SB), NOSPLIT, $0-40
+	MOVQ    scales+16(FP), AX
 	VMOVUPS inOrder<>+0(SB), Y1
 	MOVQ    codes+0(FP), CX
-	MOVQ    ld+48(FP), SI
-	MOVQ    x+8(FP), DI
-	MOVQ    ld+48(FP), R10
-	SHLQ    $0x01, R10
-	SHLQ    $0x01, R10
-	MOVQ    groups+32(FP), R11
-	TESTQ   R11, R11
-	JZ      end8
+	MOVQ    x+8(FP), DX
+	MOVQ    groups+32(FP), BX
+	MOVQ    n+24(FP), SI
+	SHRQ    $0x05, SI
+	TESTQ   BX, BX
+	JZ      end6
+
+loop5:
+	MOVBLZX      (AX), DI
+	INCQ         AX
+	NEGL         DI
+	ADDL         $0x000000fe, DI
+	SHLL         $0x17, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end8
 
 loop7:
-	VBROADCASTSS (AX), Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end10
-
-loop9:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end12
-
-loop11:
-	VMOVUPS   (R9), Y2
-	VMULPS    Y0, Y2, Y2
-	VPAND     lanes7fffffff<>+0(SB), Y2, Y2
-	VPMINSD   lanes43e00000<>+0(SB), Y2, Y2
-	VPAND     lanes7f800000<>+0(SB), Y2, Y3
-	VPMAXSD   lanes3c800000<>+0(SB), Y3, Y3
-	VPADDD    lanes0a000000<>+0(SB), Y3, Y3
-	VADDPS    Y3, Y2, Y2
-	VPSUBD    Y3, Y2, Y2
-	VPSRLD    $0x14, Y3, Y3
-	VPSUBD    lanes00000468<>+0(SB), Y3, Y3
-	VPADDD    Y3, Y2, Y2
-	VMOVUPS   32(R9), Y3
-	VMULPS    Y0, Y3, Y3
-	VPAND     lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD   lanes43e00000<>+0(SB), Y3, Y3
-	VPAND     lanes7f800000<>+0(SB), Y3, Y4
-	VPMAXSD   lanes3c800000<>+0(SB), Y4, Y4
-	VPADDD    lanes0a000000<>+0(SB), Y4, Y4
-	VADDPS    Y4, Y3, Y3
-	VPSUBD    Y4, Y3, Y3
-	VPSRLD    $0x14, Y4, Y4
-	VPSUBD    lanes00000468<>+0(SB), Y4, Y4
-	VPADDD    Y4, Y3, Y3
-	VMOVUPS   64(R9), Y4
-	VMULPS    Y0, Y4, Y4
-	VPAND     lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD   lanes43e00000<>+0(SB), Y4, Y4
-	VPAND     lanes7f800000<>+0(SB), Y4, Y5
-	VPMAXSD   lanes3c800000<>+0(SB), Y5, Y5
-	VPADDD    lanes0a000000<>+0(SB), Y5, Y5
-	VADDPS    Y5, Y4, Y4
-	VPSUBD    Y5, Y4, Y4
-	VPSRLD    $0x14, Y5, Y5
-	VPSUBD    lanes00000468<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y4, Y4
-	VMOVUPS   96(R9), Y5
-	VMULPS    Y0, Y5, Y5
-	VPAND     lanes7fffffff<>+0(SB), Y5, Y5
-	VPMINSD   lanes43e00000<>+0(SB), Y5, Y5
-	VPAND     lanes7f800000<>+0(SB), Y5, Y6
-	VPMAXSD   lanes3c800000<>+0(SB), Y6, Y6
-	VPADDD    lanes0a000000<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y5, Y5
-	VPSUBD    Y6, Y5, Y5
-	VPSRLD    $0x14, Y6, Y6
-	VPSUBD    lanes00000468<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y5, Y5
-	VMOVUPS   (R9), Y6
-	VMOVUPS   64(R9), Y7
-	VPACKSSDW 32(R9), Y6, Y6
-	VPACKSSDW 96(R9), Y7, Y7
-	VPACKSSWB Y7, Y6, Y6
-	VPACKUSDW Y3, Y2, Y2
-	VPACKUSDW Y5, Y4, Y4
-	VPACKUSWB Y4, Y2, Y2
-	VPAND     lanes80808080<>+0(SB), Y6, Y6
-	VPOR      Y6, Y2, Y2
-	VPERMD    Y2, Y1, Y2
-	VMOVUPS   Y2, (BX)
-	ADDQ      $0x00000020, BX
-	ADDQ      $0x00000080, R9
-	DECQ      R13
-	JNZ       loop11
-
-end12:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop9
-
-end10:
-	MOVQ n+24(FP), DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	SHLQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop7
+	PREFETCHT0 4096(DX)
+	PREFETCHT0 4160(DX)
+	VMOVUPS    (DX), Y2
+	VMULPS     Y0, Y2, Y2
+	VPAND      lanes7fffffff<>+0(SB), Y2, Y2
+	VPMINSD    lanes43e00000<>+0(SB), Y2, Y2
+	VPAND      lanes7f800000<>+0(SB), Y2, Y3
+	VPMAXSD    lanes3c800000<>+0(SB), Y3, Y3
+	VPADDD     lanes0a000000<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y2, Y2
+	VPSUBD     Y3, Y2, Y2
+	VPSRLD     $0x14, Y3, Y3
+	VPSUBD     lanes00000468<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y2, Y2
+	VMOVUPS    32(DX), Y3
+	VMULPS     Y0, Y3, Y3
+	VPAND      lanes7fffffff<>+0(SB), Y3, Y3
+	VPMINSD    lanes43e00000<>+0(SB), Y3, Y3
+	VPAND      lanes7f800000<>+0(SB), Y3, Y4
+	VPMAXSD    lanes3c800000<>+0(SB), Y4, Y4
+	VPADDD     lanes0a000000<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VPSUBD     Y4, Y3, Y3
+	VPSRLD     $0x14, Y4, Y4
+	VPSUBD     lanes00000468<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y3, Y3
+	VMOVUPS    64(DX), Y4
+	VMULPS     Y0, Y4, Y4
+	VPAND      lanes7fffffff<>+0(SB), Y4, Y4
+	VPMINSD    lanes43e00000<>+0(SB), Y4, Y4
+	VPAND      lanes7f800000<>+0(SB), Y4, Y5
+	VPMAXSD    lanes3c800000<>+0(SB), Y5, Y5
+	VPADDD     lanes0a000000<>+0(SB), Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPSUBD     Y5, Y4, Y4
+	VPSRLD     $0x14, Y5, Y5
+	VPSUBD     lanes00000468<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y4, Y4
+	VMOVUPS    96(DX), Y5
+	VMULPS     Y0, Y5, Y5
+	VPAND      lanes7fffffff<>+0(SB), Y5, Y5
+	VPMINSD    lanes43e00000<>+0(SB), Y5, Y5
+	VPAND      lanes7f800000<>+0(SB), Y5, Y6
+	VPMAXSD    lanes3c800000<>+0(SB), Y6, Y6
+	VPADDD     lanes0a000000<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y5, Y5
+	VPSUBD     Y6, Y5, Y5
+	VPSRLD     $0x14, Y6, Y6
+	VPSUBD     lanes00000468<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y5, Y5
+	VMOVUPS    (DX), Y6
+	VMOVUPS    64(DX), Y7
+	VPACKSSDW  32(DX), Y6, Y6
+	VPACKSSDW  96(DX), Y7, Y7
+	VPACKSSWB  Y7, Y6, Y6
+	VPACKUSDW  Y3, Y2, Y2
+	VPACKUSDW  Y5, Y4, Y4
+	VPACKUSWB  Y4, Y2, Y2
+	VPAND      lanes80808080<>+0(SB), Y6, Y6
+	VPOR       Y6, Y2, Y2
+	VPERMD     Y2, Y1, Y2
+	VMOVUPS    Y2, (CX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, DX
+	DECQ       DI
+	JNZ        loop7
 
 end8:
+	DECQ BX
+	JNZ  loop5
+
+end6:
 	VZEROUPPER
 	RET
 
@@ -270,287 +237,257 @@ DATA lanes80808080<>+24(SB)/4, $0x80808080
 DATA lanes80808080<>+28(SB)/4, $0x80808080
 GLOBL lanes80808080<>(SB), RODATA|NOPTR, $32
 
-// func EncodeE4M3F32Over(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·EncodeE4M3F32Over(SB), NOSPLIT, $0-56
-	MOVQ    factors+16(FP), AX
+// func EncodeE4M3F32Over(codes *byte, x *float32, scales *float32, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·EncodeE4M3F32Over(SB), NOSPLIT, $0-40
+	MOVQ    scales+16(FP), AX
 	VMOVUPS inOrder<>+0(SB), Y1
 	MOVQ    codes+0(FP), CX
-	MOVQ    ld+48(FP), SI
-	MOVQ    x+8(FP), DI
-	MOVQ    ld+48(FP), R10
-	SHLQ    $0x01, R10
-	SHLQ    $0x01, R10
-	MOVQ    groups+32(FP), R11
-	TESTQ   R11, R11
+	MOVQ    x+8(FP), DX
+	MOVQ    groups+32(FP), BX
+	MOVQ    n+24(FP), SI
+	SHRQ    $0x05, SI
+	TESTQ   BX, BX
+	JZ      end10
+
+loop9:
+	VBROADCASTSS (AX), Y0
+	ADDQ         $0x04, AX
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end12
+
+loop11:
+	PREFETCHT0 4096(DX)
+	PREFETCHT0 4160(DX)
+	VMOVUPS    (DX), Y2
+	VDIVPS     Y0, Y2, Y2
+	VPAND      lanes7fffffff<>+0(SB), Y2, Y2
+	VPMINSD    lanes43e00000<>+0(SB), Y2, Y2
+	VPAND      lanes7f800000<>+0(SB), Y2, Y3
+	VPMAXSD    lanes3c800000<>+0(SB), Y3, Y3
+	VPADDD     lanes0a000000<>+0(SB), Y3, Y3
+	VADDPS     Y3, Y2, Y2
+	VPSUBD     Y3, Y2, Y2
+	VPSRLD     $0x14, Y3, Y3
+	VPSUBD     lanes00000468<>+0(SB), Y3, Y3
+	VPADDD     Y3, Y2, Y2
+	VMOVUPS    32(DX), Y3
+	VDIVPS     Y0, Y3, Y3
+	VPAND      lanes7fffffff<>+0(SB), Y3, Y3
+	VPMINSD    lanes43e00000<>+0(SB), Y3, Y3
+	VPAND      lanes7f800000<>+0(SB), Y3, Y4
+	VPMAXSD    lanes3c800000<>+0(SB), Y4, Y4
+	VPADDD     lanes0a000000<>+0(SB), Y4, Y4
+	VADDPS     Y4, Y3, Y3
+	VPSUBD     Y4, Y3, Y3
+	VPSRLD     $0x14, Y4, Y4
+	VPSUBD     lanes00000468<>+0(SB), Y4, Y4
+	VPADDD     Y4, Y3, Y3
+	VMOVUPS    64(DX), Y4
+	VDIVPS     Y0, Y4, Y4
+	VPAND      lanes7fffffff<>+0(SB), Y4, Y4
+	VPMINSD    lanes43e00000<>+0(SB), Y4, Y4
+	VPAND      lanes7f800000<>+0(SB), Y4, Y5
+	VPMAXSD    lanes3c800000<>+0(SB), Y5, Y5
+	VPADDD     lanes0a000000<>+0(SB), Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPSUBD     Y5, Y4, Y4
+	VPSRLD     $0x14, Y5, Y5
+	VPSUBD     lanes00000468<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y4, Y4
+	VMOVUPS    96(DX), Y5
+	VDIVPS     Y0, Y5, Y5
+	VPAND      lanes7fffffff<>+0(SB), Y5, Y5
+	VPMINSD    lanes43e00000<>+0(SB), Y5, Y5
+	VPAND      lanes7f800000<>+0(SB), Y5, Y6
+	VPMAXSD    lanes3c800000<>+0(SB), Y6, Y6
+	VPADDD     lanes0a000000<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y5, Y5
+	VPSUBD     Y6, Y5, Y5
+	VPSRLD     $0x14, Y6, Y6
+	VPSUBD     lanes00000468<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y5, Y5
+	VMOVUPS    (DX), Y6
+	VMOVUPS    64(DX), Y7
+	VPACKSSDW  32(DX), Y6, Y6
+	VPACKSSDW  96(DX), Y7, Y7
+	VPACKSSWB  Y7, Y6, Y6
+	VPACKUSDW  Y3, Y2, Y2
+	VPACKUSDW  Y5, Y4, Y4
+	VPACKUSWB  Y4, Y2, Y2
+	VPAND      lanes80808080<>+0(SB), Y6, Y6
+	VPOR       Y6, Y2, Y2
+	VPERMD     Y2, Y1, Y2
+	VMOVUPS    Y2, (CX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000080, DX
+	DECQ       DI
+	JNZ        loop11
+
+end12:
+	DECQ BX
+	JNZ  loop9
+
+end10:
+	VZEROUPPER
+	RET
+
+// func EncodeE2M1F32(codes *byte, x *float32, scales *byte, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·EncodeE2M1F32(SB), NOSPLIT, $0-40
+	VMOVUPS quartersE2M1<>+0(SB), Y2
+	VMOVUPS halves<>+0(SB), Y3
+	VMOVDQU orderF32<>+0(SB), X1
+	MOVQ    scales+16(FP), AX
+	MOVQ    codes+0(FP), CX
+	MOVQ    x+8(FP), DX
+	MOVQ    groups+32(FP), BX
+	MOVQ    n+24(FP), SI
+	SHRQ    $0x05, SI
+	TESTQ   BX, BX
 	JZ      end14
 
 loop13:
-	VBROADCASTSS (AX), Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
+	MOVBLZX      (AX), DI
+	INCQ         AX
+	SHLL         $0x07, DI
+	SUBL         $0x0000011f, DI
+	VMOVD        DI, X0
+	VPBROADCASTW X0, Y0
+	MOVQ         SI, DI
+	TESTQ        DI, DI
 	JZ           end16
 
 loop15:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end18
-
-loop17:
-	VMOVUPS   (R9), Y2
-	VDIVPS    Y0, Y2, Y2
-	VPAND     lanes7fffffff<>+0(SB), Y2, Y2
-	VPMINSD   lanes43e00000<>+0(SB), Y2, Y2
-	VPAND     lanes7f800000<>+0(SB), Y2, Y3
-	VPMAXSD   lanes3c800000<>+0(SB), Y3, Y3
-	VPADDD    lanes0a000000<>+0(SB), Y3, Y3
-	VADDPS    Y3, Y2, Y2
-	VPSUBD    Y3, Y2, Y2
-	VPSRLD    $0x14, Y3, Y3
-	VPSUBD    lanes00000468<>+0(SB), Y3, Y3
-	VPADDD    Y3, Y2, Y2
-	VMOVUPS   32(R9), Y3
-	VDIVPS    Y0, Y3, Y3
-	VPAND     lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD   lanes43e00000<>+0(SB), Y3, Y3
-	VPAND     lanes7f800000<>+0(SB), Y3, Y4
-	VPMAXSD   lanes3c800000<>+0(SB), Y4, Y4
-	VPADDD    lanes0a000000<>+0(SB), Y4, Y4
-	VADDPS    Y4, Y3, Y3
-	VPSUBD    Y4, Y3, Y3
-	VPSRLD    $0x14, Y4, Y4
-	VPSUBD    lanes00000468<>+0(SB), Y4, Y4
-	VPADDD    Y4, Y3, Y3
-	VMOVUPS   64(R9), Y4
-	VDIVPS    Y0, Y4, Y4
-	VPAND     lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD   lanes43e00000<>+0(SB), Y4, Y4
-	VPAND     lanes7f800000<>+0(SB), Y4, Y5
-	VPMAXSD   lanes3c800000<>+0(SB), Y5, Y5
-	VPADDD    lanes0a000000<>+0(SB), Y5, Y5
-	VADDPS    Y5, Y4, Y4
-	VPSUBD    Y5, Y4, Y4
-	VPSRLD    $0x14, Y5, Y5
-	VPSUBD    lanes00000468<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y4, Y4
-	VMOVUPS   96(R9), Y5
-	VDIVPS    Y0, Y5, Y5
-	VPAND     lanes7fffffff<>+0(SB), Y5, Y5
-	VPMINSD   lanes43e00000<>+0(SB), Y5, Y5
-	VPAND     lanes7f800000<>+0(SB), Y5, Y6
-	VPMAXSD   lanes3c800000<>+0(SB), Y6, Y6
-	VPADDD    lanes0a000000<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y5, Y5
-	VPSUBD    Y6, Y5, Y5
-	VPSRLD    $0x14, Y6, Y6
-	VPSUBD    lanes00000468<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y5, Y5
-	VMOVUPS   (R9), Y6
-	VMOVUPS   64(R9), Y7
-	VPACKSSDW 32(R9), Y6, Y6
-	VPACKSSDW 96(R9), Y7, Y7
-	VPACKSSWB Y7, Y6, Y6
-	VPACKUSDW Y3, Y2, Y2
-	VPACKUSDW Y5, Y4, Y4
-	VPACKUSWB Y4, Y2, Y2
-	VPAND     lanes80808080<>+0(SB), Y6, Y6
-	VPOR      Y6, Y2, Y2
-	VPERMD    Y2, Y1, Y2
-	VMOVUPS   Y2, (BX)
-	ADDQ      $0x00000020, BX
-	ADDQ      $0x00000080, R9
-	DECQ      R13
-	JNZ       loop17
-
-end18:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop15
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VPSHUFB      Y3, Y4, Y4
+	VPSHUFB      Y3, Y5, Y5
+	VPUNPCKHQDQ  Y5, Y4, Y6
+	VPUNPCKLQDQ  Y5, Y4, Y4
+	VPMINUW      lanes00010001<>+0(SB), Y6, Y6
+	VPOR         Y6, Y4, Y4
+	VMOVUPS      64(DX), Y5
+	VMOVUPS      96(DX), Y6
+	VPSHUFB      Y3, Y5, Y5
+	VPSHUFB      Y3, Y6, Y6
+	VPUNPCKHQDQ  Y6, Y5, Y7
+	VPUNPCKLQDQ  Y6, Y5, Y5
+	VPMINUW      lanes00010001<>+0(SB), Y7, Y7
+	VPOR         Y7, Y5, Y5
+	VPSRLW       $0x06, Y4, Y7
+	VPAND        lanes00010001<>+0(SB), Y7, Y7
+	VPAND        lanes7fff7fff<>+0(SB), Y4, Y6
+	VPADDW       Y7, Y6, Y6
+	VPSUBUSW     Y0, Y6, Y6
+	VPSRLW       $0x05, Y6, Y6
+	VPSRLW       $0x06, Y5, Y8
+	VPAND        lanes00010001<>+0(SB), Y8, Y8
+	VPAND        lanes7fff7fff<>+0(SB), Y5, Y7
+	VPADDW       Y8, Y7, Y7
+	VPSUBUSW     Y0, Y7, Y7
+	VPSRLW       $0x05, Y7, Y7
+	VPACKUSWB    Y7, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VPCMPEQB     Y7, Y6, Y7
+	VPSUBUSB     lanes04040404<>+0(SB), Y6, Y6
+	VPMINUB      lanes0f0f0f0f<>+0(SB), Y6, Y6
+	VPSHUFB      Y6, Y2, Y6
+	VPADDB       Y7, Y6, Y6
+	VPACKSSWB    Y5, Y4, Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        lanes08080808<>+0(SB), Y4, Y4
+	VPOR         Y4, Y6, Y6
+	VPMADDUBSW   lanes10011001<>+0(SB), Y6, Y6
+	VEXTRACTI128 $0x01, Y6, X4
+	VPACKUSWB    X4, X6, X4
+	VPSHUFB      X1, X4, X4
+	VMOVDQU      X4, (CX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000080, DX
+	DECQ         DI
+	JNZ          loop15
 
 end16:
-	MOVQ n+24(FP), DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	SHLQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
+	DECQ BX
 	JNZ  loop13
 
 end14:
 	VZEROUPPER
 	RET
 
-// func EncodeE2M1F32(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·EncodeE2M1F32(SB), NOSPLIT, $0-56
-	MOVQ    factors+16(FP), AX
-	VMOVUPS inOrder<>+0(SB), Y1
-	MOVQ    codes+0(FP), CX
-	MOVQ    ld+48(FP), SI
-	SHRQ    $0x01, SI
-	MOVQ    x+8(FP), DI
-	MOVQ    ld+48(FP), R10
-	SHLQ    $0x01, R10
-	SHLQ    $0x01, R10
-	MOVQ    groups+32(FP), R11
-	TESTQ   R11, R11
-	JZ      end20
+DATA quartersE2M1<>+0(SB)/4, $0x02010101
+DATA quartersE2M1<>+4(SB)/4, $0x03030202
+DATA quartersE2M1<>+8(SB)/4, $0x05050404
+DATA quartersE2M1<>+12(SB)/4, $0x07070606
+DATA quartersE2M1<>+16(SB)/4, $0x02010101
+DATA quartersE2M1<>+20(SB)/4, $0x03030202
+DATA quartersE2M1<>+24(SB)/4, $0x05050404
+DATA quartersE2M1<>+28(SB)/4, $0x07070606
+GLOBL quartersE2M1<>(SB), RODATA|NOPTR, $32
 
-loop19:
-	VBROADCASTSS (AX), Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end22
+DATA halves<>+0(SB)/4, $0x07060302
+DATA halves<>+4(SB)/4, $0x0f0e0b0a
+DATA halves<>+8(SB)/4, $0x05040100
+DATA halves<>+12(SB)/4, $0x0d0c0908
+DATA halves<>+16(SB)/4, $0x07060302
+DATA halves<>+20(SB)/4, $0x0f0e0b0a
+DATA halves<>+24(SB)/4, $0x05040100
+DATA halves<>+28(SB)/4, $0x0d0c0908
+GLOBL halves<>(SB), RODATA|NOPTR, $32
 
-loop21:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end24
+DATA orderF32<>+0(SB)/4, $0x09080100
+DATA orderF32<>+4(SB)/4, $0x0b0a0302
+DATA orderF32<>+8(SB)/4, $0x0d0c0504
+DATA orderF32<>+12(SB)/4, $0x0f0e0706
+DATA orderF32<>+16(SB)/4, $0x09080100
+DATA orderF32<>+20(SB)/4, $0x0b0a0302
+DATA orderF32<>+24(SB)/4, $0x0d0c0504
+DATA orderF32<>+28(SB)/4, $0x0f0e0706
+GLOBL orderF32<>(SB), RODATA|NOPTR, $32
 
-loop23:
-	VMOVUPS      (R9), Y2
-	VMULPS       Y0, Y2, Y2
-	VPAND        lanes7fffffff<>+0(SB), Y2, Y2
-	VPMINSD      lanes40c00000<>+0(SB), Y2, Y2
-	VPAND        lanes7f800000<>+0(SB), Y2, Y3
-	VPMAXSD      lanes3f800000<>+0(SB), Y3, Y3
-	VPADDD       lanes0b000000<>+0(SB), Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	VPSUBD       Y3, Y2, Y2
-	VPSRLD       $0x16, Y3, Y3
-	VPSUBD       lanes0000012a<>+0(SB), Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VMOVUPS      32(R9), Y3
-	VMULPS       Y0, Y3, Y3
-	VPAND        lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD      lanes40c00000<>+0(SB), Y3, Y3
-	VPAND        lanes7f800000<>+0(SB), Y3, Y4
-	VPMAXSD      lanes3f800000<>+0(SB), Y4, Y4
-	VPADDD       lanes0b000000<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y3, Y3
-	VPSUBD       Y4, Y3, Y3
-	VPSRLD       $0x16, Y4, Y4
-	VPSUBD       lanes0000012a<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VMOVUPS      64(R9), Y4
-	VMULPS       Y0, Y4, Y4
-	VPAND        lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD      lanes40c00000<>+0(SB), Y4, Y4
-	VPAND        lanes7f800000<>+0(SB), Y4, Y5
-	VPMAXSD      lanes3f800000<>+0(SB), Y5, Y5
-	VPADDD       lanes0b000000<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y4, Y4
-	VPSUBD       Y5, Y4, Y4
-	VPSRLD       $0x16, Y5, Y5
-	VPSUBD       lanes0000012a<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VMOVUPS      96(R9), Y5
-	VMULPS       Y0, Y5, Y5
-	VPAND        lanes7fffffff<>+0(SB), Y5, Y5
-	VPMINSD      lanes40c00000<>+0(SB), Y5, Y5
-	VPAND        lanes7f800000<>+0(SB), Y5, Y6
-	VPMAXSD      lanes3f800000<>+0(SB), Y6, Y6
-	VPADDD       lanes0b000000<>+0(SB), Y6, Y6
-	VADDPS       Y6, Y5, Y5
-	VPSUBD       Y6, Y5, Y5
-	VPSRLD       $0x16, Y6, Y6
-	VPSUBD       lanes0000012a<>+0(SB), Y6, Y6
-	VPADDD       Y6, Y5, Y5
-	VMOVUPS      (R9), Y6
-	VMOVUPS      64(R9), Y7
-	VPACKSSDW    32(R9), Y6, Y6
-	VPACKSSDW    96(R9), Y7, Y7
-	VPACKSSWB    Y7, Y6, Y6
-	VPACKUSDW    Y3, Y2, Y2
-	VPACKUSDW    Y5, Y4, Y4
-	VPACKUSWB    Y4, Y2, Y2
-	VPSRLW       $0x04, Y6, Y6
-	VPAND        lanes08080808<>+0(SB), Y6, Y6
-	VPOR         Y6, Y2, Y2
-	VPERMD       Y2, Y1, Y2
-	VPMADDUBSW   lanes10011001<>+0(SB), Y2, Y2
-	VEXTRACTI128 $0x01, Y2, X3
-	VPACKUSWB    X3, X2, X3
-	VMOVDQU      X3, (BX)
-	ADDQ         $0x00000010, BX
-	ADDQ         $0x00000080, R9
-	DECQ         R13
-	JNZ          loop23
+DATA lanes00010001<>+0(SB)/4, $0x00010001
+DATA lanes00010001<>+4(SB)/4, $0x00010001
+DATA lanes00010001<>+8(SB)/4, $0x00010001
+DATA lanes00010001<>+12(SB)/4, $0x00010001
+DATA lanes00010001<>+16(SB)/4, $0x00010001
+DATA lanes00010001<>+20(SB)/4, $0x00010001
+DATA lanes00010001<>+24(SB)/4, $0x00010001
+DATA lanes00010001<>+28(SB)/4, $0x00010001
+GLOBL lanes00010001<>(SB), RODATA|NOPTR, $32
 
-end24:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop21
+DATA lanes7fff7fff<>+0(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+4(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+8(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+12(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+16(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+20(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+24(SB)/4, $0x7fff7fff
+DATA lanes7fff7fff<>+28(SB)/4, $0x7fff7fff
+GLOBL lanes7fff7fff<>(SB), RODATA|NOPTR, $32
 
-end22:
-	MOVQ n+24(FP), DX
-	SHRQ $0x01, DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	SHLQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop19
+DATA lanes04040404<>+0(SB)/4, $0x04040404
+DATA lanes04040404<>+4(SB)/4, $0x04040404
+DATA lanes04040404<>+8(SB)/4, $0x04040404
+DATA lanes04040404<>+12(SB)/4, $0x04040404
+DATA lanes04040404<>+16(SB)/4, $0x04040404
+DATA lanes04040404<>+20(SB)/4, $0x04040404
+DATA lanes04040404<>+24(SB)/4, $0x04040404
+DATA lanes04040404<>+28(SB)/4, $0x04040404
+GLOBL lanes04040404<>(SB), RODATA|NOPTR, $32
 
-end20:
-	VZEROUPPER
-	RET
-
-DATA lanes40c00000<>+0(SB)/4, $0x40c00000
-DATA lanes40c00000<>+4(SB)/4, $0x40c00000
-DATA lanes40c00000<>+8(SB)/4, $0x40c00000
-DATA lanes40c00000<>+12(SB)/4, $0x40c00000
-DATA lanes40c00000<>+16(SB)/4, $0x40c00000
-DATA lanes40c00000<>+20(SB)/4, $0x40c00000
-DATA lanes40c00000<>+24(SB)/4, $0x40c00000
-DATA lanes40c00000<>+28(SB)/4, $0x40c00000
-GLOBL lanes40c00000<>(SB), RODATA|NOPTR, $32
-
-DATA lanes3f800000<>+0(SB)/4, $0x3f800000
-DATA lanes3f800000<>+4(SB)/4, $0x3f800000
-DATA lanes3f800000<>+8(SB)/4, $0x3f800000
-DATA lanes3f800000<>+12(SB)/4, $0x3f800000
-DATA lanes3f800000<>+16(SB)/4, $0x3f800000
-DATA lanes3f800000<>+20(SB)/4, $0x3f800000
-DATA lanes3f800000<>+24(SB)/4, $0x3f800000
-DATA lanes3f800000<>+28(SB)/4, $0x3f800000
-GLOBL lanes3f800000<>(SB), RODATA|NOPTR, $32
-
-DATA lanes0b000000<>+0(SB)/4, $0x0b000000
-DATA lanes0b000000<>+4(SB)/4, $0x0b000000
-DATA lanes0b000000<>+8(SB)/4, $0x0b000000
-DATA lanes0b000000<>+12(SB)/4, $0x0b000000
-DATA lanes0b000000<>+16(SB)/4, $0x0b000000
-DATA lanes0b000000<>+20(SB)/4, $0x0b000000
-DATA lanes0b000000<>+24(SB)/4, $0x0b000000
-DATA lanes0b000000<>+28(SB)/4, $0x0b000000
-GLOBL lanes0b000000<>(SB), RODATA|NOPTR, $32
-
-DATA lanes0000012a<>+0(SB)/4, $0x0000012a
-DATA lanes0000012a<>+4(SB)/4, $0x0000012a
-DATA lanes0000012a<>+8(SB)/4, $0x0000012a
-DATA lanes0000012a<>+12(SB)/4, $0x0000012a
-DATA lanes0000012a<>+16(SB)/4, $0x0000012a
-DATA lanes0000012a<>+20(SB)/4, $0x0000012a
-DATA lanes0000012a<>+24(SB)/4, $0x0000012a
-DATA lanes0000012a<>+28(SB)/4, $0x0000012a
-GLOBL lanes0000012a<>(SB), RODATA|NOPTR, $32
+DATA lanes0f0f0f0f<>+0(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+4(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+8(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+12(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+16(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+20(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+24(SB)/4, $0x0f0f0f0f
+DATA lanes0f0f0f0f<>+28(SB)/4, $0x0f0f0f0f
+GLOBL lanes0f0f0f0f<>(SB), RODATA|NOPTR, $32
 
 DATA lanes08080808<>+0(SB)/4, $0x08080808
 DATA lanes08080808<>+4(SB)/4, $0x08080808
@@ -572,91 +509,69 @@ DATA lanes10011001<>+24(SB)/4, $0x10011001
 DATA lanes10011001<>+28(SB)/4, $0x10011001
 GLOBL lanes10011001<>(SB), RODATA|NOPTR, $32
 
-// func DecodeE4M3F32(x *float32, codes *byte, scales *float32, n int, groups int, rows int, ld int) (nan int)
-// Requires: AVX, AVX2
-TEXT ·DecodeE4M3F32(SB), NOSPLIT, $0-64
+// func DecodeE4M3F32(x *float32, codes *byte, scales *float32, n int, groups int) (nan int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·DecodeE4M3F32(SB), NOSPLIT, $0-48
 	MOVQ   scales+16(FP), AX
 	VXORPS Y1, Y1, Y1
 	MOVQ   x+0(FP), CX
-	MOVQ   ld+48(FP), SI
-	SHLQ   $0x01, SI
-	SHLQ   $0x01, SI
-	MOVQ   codes+8(FP), DI
-	MOVQ   ld+48(FP), R10
-	MOVQ   groups+32(FP), R11
-	TESTQ  R11, R11
-	JZ     end26
+	MOVQ   codes+8(FP), DX
+	MOVQ   groups+32(FP), BX
+	MOVQ   n+24(FP), SI
+	SHRQ   $0x05, SI
+	TESTQ  BX, BX
+	JZ     end18
 
-loop25:
+loop17:
 	VBROADCASTSS (AX), Y0
 	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end28
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end20
 
-loop27:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end30
+loop19:
+	PREFETCHT0 2048(CX)
+	PREFETCHT0 2112(CX)
+	VMOVUPS    lanes7f7f7f7f<>+0(SB), Y2
+	VPAND      (DX), Y2, Y2
+	VPCMPEQB   lanes7f7f7f7f<>+0(SB), Y2, Y2
+	VPOR       Y2, Y1, Y1
+	VPMOVSXBD  (DX), Y2
+	VPSLLD     $0x14, Y2, Y2
+	VPAND      lanes87f00000<>+0(SB), Y2, Y2
+	VMULPS     lanes7b800000<>+0(SB), Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VMOVUPS    Y2, (CX)
+	VPMOVSXBD  8(DX), Y2
+	VPSLLD     $0x14, Y2, Y2
+	VPAND      lanes87f00000<>+0(SB), Y2, Y2
+	VMULPS     lanes7b800000<>+0(SB), Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VMOVUPS    Y2, 32(CX)
+	VPMOVSXBD  16(DX), Y2
+	VPSLLD     $0x14, Y2, Y2
+	VPAND      lanes87f00000<>+0(SB), Y2, Y2
+	VMULPS     lanes7b800000<>+0(SB), Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VMOVUPS    Y2, 64(CX)
+	VPMOVSXBD  24(DX), Y2
+	VPSLLD     $0x14, Y2, Y2
+	VPAND      lanes87f00000<>+0(SB), Y2, Y2
+	VMULPS     lanes7b800000<>+0(SB), Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VMOVUPS    Y2, 96(CX)
+	ADDQ       $0x00000080, CX
+	ADDQ       $0x00000020, DX
+	DECQ       DI
+	JNZ        loop19
 
-loop29:
-	VMOVUPS   lanes7f7f7f7f<>+0(SB), Y2
-	VPAND     (R9), Y2, Y2
-	VPCMPEQB  lanes7f7f7f7f<>+0(SB), Y2, Y2
-	VPOR      Y2, Y1, Y1
-	VPMOVSXBD (R9), Y2
-	VPSLLD    $0x14, Y2, Y2
-	VPAND     lanes87f00000<>+0(SB), Y2, Y2
-	VMULPS    lanes7b800000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VMOVUPS   Y2, (BX)
-	VPMOVSXBD 8(R9), Y2
-	VPSLLD    $0x14, Y2, Y2
-	VPAND     lanes87f00000<>+0(SB), Y2, Y2
-	VMULPS    lanes7b800000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VMOVUPS   Y2, 32(BX)
-	VPMOVSXBD 16(R9), Y2
-	VPSLLD    $0x14, Y2, Y2
-	VPAND     lanes87f00000<>+0(SB), Y2, Y2
-	VMULPS    lanes7b800000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VMOVUPS   Y2, 64(BX)
-	VPMOVSXBD 24(R9), Y2
-	VPSLLD    $0x14, Y2, Y2
-	VPAND     lanes87f00000<>+0(SB), Y2, Y2
-	VMULPS    lanes7b800000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VMOVUPS   Y2, 96(BX)
-	ADDQ      $0x00000080, BX
-	ADDQ      $0x00000020, R9
-	DECQ      R13
-	JNZ       loop29
+end20:
+	DECQ BX
+	JNZ  loop17
 
-end30:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop27
-
-end28:
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	SHLQ $0x01, DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop25
-
-end26:
+end18:
 	VPMOVMSKB Y1, AX
-	MOVQ      AX, nan+56(FP)
+	MOVQ      AX, nan+40(FP)
 	VZEROUPPER
 	RET
 
@@ -690,93 +605,72 @@ DATA lanes87f00000<>+24(SB)/4, $0x87f00000
 DATA lanes87f00000<>+28(SB)/4, $0x87f00000
 GLOBL lanes87f00000<>(SB), RODATA|NOPTR, $32
 
-// func DecodeE2M1F32(x *float32, codes *byte, scales *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·DecodeE2M1F32(SB), NOSPLIT, $0-56
+// func DecodeE2M1F32(x *float32, codes *byte, scales *byte, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·DecodeE2M1F32(SB), NOSPLIT, $0-40
 	MOVQ    scales+16(FP), AX
 	VMOVUPS magnitudesE2M1<>+0(SB), Y1
 	VMOVUPS nibbles<>+0(SB), Y2
 	MOVQ    x+0(FP), CX
-	MOVQ    ld+48(FP), SI
-	SHLQ    $0x01, SI
-	SHLQ    $0x01, SI
-	MOVQ    codes+8(FP), DI
-	MOVQ    ld+48(FP), R10
-	SHRQ    $0x01, R10
-	MOVQ    groups+32(FP), R11
-	TESTQ   R11, R11
-	JZ      end32
+	MOVQ    codes+8(FP), DX
+	MOVQ    groups+32(FP), BX
+	MOVQ    n+24(FP), SI
+	SHRQ    $0x05, SI
+	TESTQ   BX, BX
+	JZ      end22
 
-loop31:
-	VBROADCASTSS (AX), Y0
+loop21:
+	MOVBLZX      (AX), DI
+	INCQ         AX
+	SHLL         $0x17, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
 	VMULPS       Y0, Y1, Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end34
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end24
 
-loop33:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end36
-
-loop35:
-	VPBROADCASTD (R9), Y3
+loop23:
+	PREFETCHT0   2048(CX)
+	PREFETCHT0   2112(CX)
+	VPBROADCASTD (DX), Y3
 	VPSRLVD      Y2, Y3, Y3
 	VPERMPS      Y0, Y3, Y4
 	VPSLLD       $0x1c, Y3, Y3
 	VPAND        lanes80000000<>+0(SB), Y3, Y3
 	VPXOR        Y3, Y4, Y4
-	VMOVUPS      Y4, (BX)
-	VPBROADCASTD 4(R9), Y3
+	VMOVUPS      Y4, (CX)
+	VPBROADCASTD 4(DX), Y3
 	VPSRLVD      Y2, Y3, Y3
 	VPERMPS      Y0, Y3, Y4
 	VPSLLD       $0x1c, Y3, Y3
 	VPAND        lanes80000000<>+0(SB), Y3, Y3
 	VPXOR        Y3, Y4, Y4
-	VMOVUPS      Y4, 32(BX)
-	VPBROADCASTD 8(R9), Y3
+	VMOVUPS      Y4, 32(CX)
+	VPBROADCASTD 8(DX), Y3
 	VPSRLVD      Y2, Y3, Y3
 	VPERMPS      Y0, Y3, Y4
 	VPSLLD       $0x1c, Y3, Y3
 	VPAND        lanes80000000<>+0(SB), Y3, Y3
 	VPXOR        Y3, Y4, Y4
-	VMOVUPS      Y4, 64(BX)
-	VPBROADCASTD 12(R9), Y3
+	VMOVUPS      Y4, 64(CX)
+	VPBROADCASTD 12(DX), Y3
 	VPSRLVD      Y2, Y3, Y3
 	VPERMPS      Y0, Y3, Y4
 	VPSLLD       $0x1c, Y3, Y3
 	VPAND        lanes80000000<>+0(SB), Y3, Y3
 	VPXOR        Y3, Y4, Y4
-	VMOVUPS      Y4, 96(BX)
-	ADDQ         $0x00000080, BX
-	ADDQ         $0x00000010, R9
-	DECQ         R13
-	JNZ          loop35
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000010, DX
+	DECQ         DI
+	JNZ          loop23
 
-end36:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop33
+end24:
+	DECQ BX
+	JNZ  loop21
 
-end34:
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	SHLQ $0x01, DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHRQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop31
-
-end32:
+end22:
 	VZEROUPPER
 	RET
 
@@ -810,77 +704,53 @@ DATA lanes80000000<>+24(SB)/4, $0x80000000
 DATA lanes80000000<>+28(SB)/4, $0x80000000
 GLOBL lanes80000000<>(SB), RODATA|NOPTR, $32
 
-// func LargestBF16(amax *uint32, x *uint16, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·LargestBF16(SB), NOSPLIT, $0-48
+// func LargestBF16(amax *uint32, x *uint16, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·LargestBF16(SB), NOSPLIT, $0-32
 	MOVQ    amax+0(FP), AX
 	VMOVUPS lanes7fff7fff<>+0(SB), Y2
 	MOVQ    x+8(FP), CX
-	MOVQ    ld+40(FP), SI
-	SHLQ    $0x01, SI
-	MOVQ    groups+24(FP), DI
-	TESTQ   DI, DI
-	JZ      end38
+	MOVQ    groups+24(FP), DX
+	MOVQ    n+16(FP), BX
+	SHRQ    $0x05, BX
+	TESTQ   DX, DX
+	JZ      end26
 
-loop37:
-	VPXOR Y0, Y0, Y0
-	VPXOR Y1, Y1, Y1
-	MOVQ  CX, DX
-	MOVQ  rows+32(FP), R8
-	TESTQ R8, R8
-	JZ    end40
+loop25:
+	VMOVD  (AX), X0
+	VPSRLD $0x10, X0, X0
+	VPXOR  Y1, Y1, Y1
+	MOVQ   BX, SI
+	TESTQ  SI, SI
+	JZ     end28
 
-loop39:
-	MOVQ  DX, BX
-	MOVQ  n+16(FP), R9
-	SHRQ  $0x05, R9
-	TESTQ R9, R9
-	JZ    end42
+loop27:
+	PREFETCHT0 1024(CX)
+	VPAND      (CX), Y2, Y3
+	VPMAXUW    Y3, Y0, Y0
+	VPAND      32(CX), Y2, Y3
+	VPMAXUW    Y3, Y1, Y1
+	ADDQ       $0x00000040, CX
+	DECQ       SI
+	JNZ        loop27
 
-loop41:
-	VPAND   (BX), Y2, Y3
-	VPMAXUW Y3, Y0, Y0
-	VPAND   32(BX), Y2, Y3
-	VPMAXUW Y3, Y1, Y1
-	ADDQ    $0x00000040, BX
-	DECQ    R9
-	JNZ     loop41
-
-end42:
-	ADDQ SI, DX
-	DECQ R8
-	JNZ  loop39
-
-end40:
+end28:
 	VPMAXUW      Y1, Y0, Y0
 	VEXTRACTI128 $0x01, Y0, X1
 	VPMAXUW      X0, X1, X1
 	VPXOR        lanesffffffff<>+0(SB), X1, X1
 	VPHMINPOSUW  X1, X1
-	VMOVD        X1, DX
-	NOTL         DX
-	SHLL         $0x10, DX
-	MOVL         DX, (AX)
+	VMOVD        X1, SI
+	NOTL         SI
+	SHLL         $0x10, SI
+	MOVL         SI, (AX)
 	ADDQ         $0x04, AX
-	MOVQ         n+16(FP), DX
-	SHLQ         $0x01, DX
-	ADDQ         DX, CX
-	DECQ         DI
-	JNZ          loop37
+	DECQ         DX
+	JNZ          loop25
 
-end38:
+end26:
 	VZEROUPPER
 	RET
-
-DATA lanes7fff7fff<>+0(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+4(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+8(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+12(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+16(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+20(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+24(SB)/4, $0x7fff7fff
-DATA lanes7fff7fff<>+28(SB)/4, $0x7fff7fff
-GLOBL lanes7fff7fff<>(SB), RODATA|NOPTR, $32
 
 DATA lanesffffffff<>+0(SB)/4, $0xffffffff
 DATA lanesffffffff<>+4(SB)/4, $0xffffffff
@@ -892,118 +762,102 @@ DATA lanesffffffff<>+24(SB)/4, $0xffffffff
 DATA lanesffffffff<>+28(SB)/4, $0xffffffff
 GLOBL lanesffffffff<>(SB), RODATA|NOPTR, $32
 
-// func EncodeE4M3BF16(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·EncodeE4M3BF16(SB), NOSPLIT, $0-56
-	MOVQ  factors+16(FP), AX
+// func EncodeE4M3BF16(codes *byte, x *uint16, scales *byte, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·EncodeE4M3BF16(SB), NOSPLIT, $0-40
+	MOVQ  scales+16(FP), AX
 	MOVQ  codes+0(FP), CX
-	MOVQ  ld+48(FP), SI
-	MOVQ  x+8(FP), DI
-	MOVQ  ld+48(FP), R10
-	SHLQ  $0x01, R10
-	MOVQ  groups+32(FP), R11
-	TESTQ R11, R11
-	JZ    end44
+	MOVQ  x+8(FP), DX
+	MOVQ  groups+32(FP), BX
+	MOVQ  n+24(FP), SI
+	SHRQ  $0x05, SI
+	TESTQ BX, BX
+	JZ    end30
 
-loop43:
-	VBROADCASTSS (AX), Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end46
+loop29:
+	MOVBLZX      (AX), DI
+	INCQ         AX
+	NEGL         DI
+	ADDL         $0x000000fe, DI
+	SHLL         $0x17, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end32
 
-loop45:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end48
+loop31:
+	PREFETCHT0 4096(DX)
+	VMOVUPS    (DX), Y1
+	VMOVUPS    32(DX), Y2
+	VPSLLD     $0x10, Y1, Y3
+	VPAND      lanesffff0000<>+0(SB), Y1, Y4
+	VMULPS     Y0, Y3, Y3
+	VPAND      lanes7fffffff<>+0(SB), Y3, Y3
+	VPMINSD    lanes43e00000<>+0(SB), Y3, Y3
+	VPAND      lanes7f800000<>+0(SB), Y3, Y5
+	VPMAXSD    lanes3c800000<>+0(SB), Y5, Y5
+	VPADDD     lanes0a000000<>+0(SB), Y5, Y5
+	VADDPS     Y5, Y3, Y3
+	VPSUBD     Y5, Y3, Y3
+	VPSRLD     $0x14, Y5, Y5
+	VPSUBD     lanes00000468<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y3, Y3
+	VMULPS     Y0, Y4, Y4
+	VPAND      lanes7fffffff<>+0(SB), Y4, Y4
+	VPMINSD    lanes43e00000<>+0(SB), Y4, Y4
+	VPAND      lanes7f800000<>+0(SB), Y4, Y5
+	VPMAXSD    lanes3c800000<>+0(SB), Y5, Y5
+	VPADDD     lanes0a000000<>+0(SB), Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPSUBD     Y5, Y4, Y4
+	VPSRLD     $0x14, Y5, Y5
+	VPSUBD     lanes00000468<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y4, Y4
+	VPSLLD     $0x10, Y4, Y4
+	VPOR       Y4, Y3, Y3
+	VPSLLD     $0x10, Y2, Y4
+	VPAND      lanesffff0000<>+0(SB), Y2, Y5
+	VMULPS     Y0, Y4, Y4
+	VPAND      lanes7fffffff<>+0(SB), Y4, Y4
+	VPMINSD    lanes43e00000<>+0(SB), Y4, Y4
+	VPAND      lanes7f800000<>+0(SB), Y4, Y6
+	VPMAXSD    lanes3c800000<>+0(SB), Y6, Y6
+	VPADDD     lanes0a000000<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y4, Y4
+	VPSUBD     Y6, Y4, Y4
+	VPSRLD     $0x14, Y6, Y6
+	VPSUBD     lanes00000468<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y4, Y4
+	VMULPS     Y0, Y5, Y5
+	VPAND      lanes7fffffff<>+0(SB), Y5, Y5
+	VPMINSD    lanes43e00000<>+0(SB), Y5, Y5
+	VPAND      lanes7f800000<>+0(SB), Y5, Y6
+	VPMAXSD    lanes3c800000<>+0(SB), Y6, Y6
+	VPADDD     lanes0a000000<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y5, Y5
+	VPSUBD     Y6, Y5, Y5
+	VPSRLD     $0x14, Y6, Y6
+	VPSUBD     lanes00000468<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y5, Y5
+	VPSLLD     $0x10, Y5, Y5
+	VPOR       Y5, Y4, Y4
+	VPACKUSWB  Y4, Y3, Y3
+	VPACKSSWB  Y2, Y1, Y1
+	VPAND      lanes80808080<>+0(SB), Y1, Y1
+	VPOR       Y1, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VMOVUPS    Y3, (CX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, DX
+	DECQ       DI
+	JNZ        loop31
 
-loop47:
-	VMOVUPS   (R9), Y1
-	VMOVUPS   32(R9), Y2
-	VPSLLD    $0x10, Y1, Y3
-	VPAND     lanesffff0000<>+0(SB), Y1, Y4
-	VMULPS    Y0, Y3, Y3
-	VPAND     lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD   lanes43e00000<>+0(SB), Y3, Y3
-	VPAND     lanes7f800000<>+0(SB), Y3, Y5
-	VPMAXSD   lanes3c800000<>+0(SB), Y5, Y5
-	VPADDD    lanes0a000000<>+0(SB), Y5, Y5
-	VADDPS    Y5, Y3, Y3
-	VPSUBD    Y5, Y3, Y3
-	VPSRLD    $0x14, Y5, Y5
-	VPSUBD    lanes00000468<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y3, Y3
-	VMULPS    Y0, Y4, Y4
-	VPAND     lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD   lanes43e00000<>+0(SB), Y4, Y4
-	VPAND     lanes7f800000<>+0(SB), Y4, Y5
-	VPMAXSD   lanes3c800000<>+0(SB), Y5, Y5
-	VPADDD    lanes0a000000<>+0(SB), Y5, Y5
-	VADDPS    Y5, Y4, Y4
-	VPSUBD    Y5, Y4, Y4
-	VPSRLD    $0x14, Y5, Y5
-	VPSUBD    lanes00000468<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y4, Y4
-	VPSLLD    $0x10, Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VPSLLD    $0x10, Y2, Y4
-	VPAND     lanesffff0000<>+0(SB), Y2, Y5
-	VMULPS    Y0, Y4, Y4
-	VPAND     lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD   lanes43e00000<>+0(SB), Y4, Y4
-	VPAND     lanes7f800000<>+0(SB), Y4, Y6
-	VPMAXSD   lanes3c800000<>+0(SB), Y6, Y6
-	VPADDD    lanes0a000000<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y4, Y4
-	VPSUBD    Y6, Y4, Y4
-	VPSRLD    $0x14, Y6, Y6
-	VPSUBD    lanes00000468<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y4, Y4
-	VMULPS    Y0, Y5, Y5
-	VPAND     lanes7fffffff<>+0(SB), Y5, Y5
-	VPMINSD   lanes43e00000<>+0(SB), Y5, Y5
-	VPAND     lanes7f800000<>+0(SB), Y5, Y6
-	VPMAXSD   lanes3c800000<>+0(SB), Y6, Y6
-	VPADDD    lanes0a000000<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y5, Y5
-	VPSUBD    Y6, Y5, Y5
-	VPSRLD    $0x14, Y6, Y6
-	VPSUBD    lanes00000468<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y5, Y5
-	VPSLLD    $0x10, Y5, Y5
-	VPOR      Y5, Y4, Y4
-	VPACKUSWB Y4, Y3, Y3
-	VPACKSSWB Y2, Y1, Y1
-	VPAND     lanes80808080<>+0(SB), Y1, Y1
-	VPOR      Y1, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVUPS   Y3, (BX)
-	ADDQ      $0x00000020, BX
-	ADDQ      $0x00000040, R9
-	DECQ      R13
-	JNZ       loop47
+end32:
+	DECQ BX
+	JNZ  loop29
 
-end48:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop45
-
-end46:
-	MOVQ n+24(FP), DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop43
-
-end44:
+end30:
 	VZEROUPPER
 	RET
 
@@ -1017,366 +871,260 @@ DATA lanesffff0000<>+24(SB)/4, $0xffff0000
 DATA lanesffff0000<>+28(SB)/4, $0xffff0000
 GLOBL lanesffff0000<>(SB), RODATA|NOPTR, $32
 
-// func EncodeE4M3BF16Over(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·EncodeE4M3BF16Over(SB), NOSPLIT, $0-56
-	MOVQ  factors+16(FP), AX
+// func EncodeE4M3BF16Over(codes *byte, x *uint16, scales *float32, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·EncodeE4M3BF16Over(SB), NOSPLIT, $0-40
+	MOVQ  scales+16(FP), AX
 	MOVQ  codes+0(FP), CX
-	MOVQ  ld+48(FP), SI
-	MOVQ  x+8(FP), DI
-	MOVQ  ld+48(FP), R10
-	SHLQ  $0x01, R10
-	MOVQ  groups+32(FP), R11
-	TESTQ R11, R11
-	JZ    end50
+	MOVQ  x+8(FP), DX
+	MOVQ  groups+32(FP), BX
+	MOVQ  n+24(FP), SI
+	SHRQ  $0x05, SI
+	TESTQ BX, BX
+	JZ    end34
 
-loop49:
+loop33:
 	VBROADCASTSS (AX), Y0
 	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end52
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end36
 
-loop51:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end54
+loop35:
+	PREFETCHT0 4096(DX)
+	VMOVUPS    (DX), Y1
+	VMOVUPS    32(DX), Y2
+	VPSLLD     $0x10, Y1, Y3
+	VPAND      lanesffff0000<>+0(SB), Y1, Y4
+	VDIVPS     Y0, Y3, Y3
+	VPAND      lanes7fffffff<>+0(SB), Y3, Y3
+	VPMINSD    lanes43e00000<>+0(SB), Y3, Y3
+	VPAND      lanes7f800000<>+0(SB), Y3, Y5
+	VPMAXSD    lanes3c800000<>+0(SB), Y5, Y5
+	VPADDD     lanes0a000000<>+0(SB), Y5, Y5
+	VADDPS     Y5, Y3, Y3
+	VPSUBD     Y5, Y3, Y3
+	VPSRLD     $0x14, Y5, Y5
+	VPSUBD     lanes00000468<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y3, Y3
+	VDIVPS     Y0, Y4, Y4
+	VPAND      lanes7fffffff<>+0(SB), Y4, Y4
+	VPMINSD    lanes43e00000<>+0(SB), Y4, Y4
+	VPAND      lanes7f800000<>+0(SB), Y4, Y5
+	VPMAXSD    lanes3c800000<>+0(SB), Y5, Y5
+	VPADDD     lanes0a000000<>+0(SB), Y5, Y5
+	VADDPS     Y5, Y4, Y4
+	VPSUBD     Y5, Y4, Y4
+	VPSRLD     $0x14, Y5, Y5
+	VPSUBD     lanes00000468<>+0(SB), Y5, Y5
+	VPADDD     Y5, Y4, Y4
+	VPSLLD     $0x10, Y4, Y4
+	VPOR       Y4, Y3, Y3
+	VPSLLD     $0x10, Y2, Y4
+	VPAND      lanesffff0000<>+0(SB), Y2, Y5
+	VDIVPS     Y0, Y4, Y4
+	VPAND      lanes7fffffff<>+0(SB), Y4, Y4
+	VPMINSD    lanes43e00000<>+0(SB), Y4, Y4
+	VPAND      lanes7f800000<>+0(SB), Y4, Y6
+	VPMAXSD    lanes3c800000<>+0(SB), Y6, Y6
+	VPADDD     lanes0a000000<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y4, Y4
+	VPSUBD     Y6, Y4, Y4
+	VPSRLD     $0x14, Y6, Y6
+	VPSUBD     lanes00000468<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y4, Y4
+	VDIVPS     Y0, Y5, Y5
+	VPAND      lanes7fffffff<>+0(SB), Y5, Y5
+	VPMINSD    lanes43e00000<>+0(SB), Y5, Y5
+	VPAND      lanes7f800000<>+0(SB), Y5, Y6
+	VPMAXSD    lanes3c800000<>+0(SB), Y6, Y6
+	VPADDD     lanes0a000000<>+0(SB), Y6, Y6
+	VADDPS     Y6, Y5, Y5
+	VPSUBD     Y6, Y5, Y5
+	VPSRLD     $0x14, Y6, Y6
+	VPSUBD     lanes00000468<>+0(SB), Y6, Y6
+	VPADDD     Y6, Y5, Y5
+	VPSLLD     $0x10, Y5, Y5
+	VPOR       Y5, Y4, Y4
+	VPACKUSWB  Y4, Y3, Y3
+	VPACKSSWB  Y2, Y1, Y1
+	VPAND      lanes80808080<>+0(SB), Y1, Y1
+	VPOR       Y1, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VMOVUPS    Y3, (CX)
+	ADDQ       $0x00000020, CX
+	ADDQ       $0x00000040, DX
+	DECQ       DI
+	JNZ        loop35
 
-loop53:
-	VMOVUPS   (R9), Y1
-	VMOVUPS   32(R9), Y2
-	VPSLLD    $0x10, Y1, Y3
-	VPAND     lanesffff0000<>+0(SB), Y1, Y4
-	VDIVPS    Y0, Y3, Y3
-	VPAND     lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD   lanes43e00000<>+0(SB), Y3, Y3
-	VPAND     lanes7f800000<>+0(SB), Y3, Y5
-	VPMAXSD   lanes3c800000<>+0(SB), Y5, Y5
-	VPADDD    lanes0a000000<>+0(SB), Y5, Y5
-	VADDPS    Y5, Y3, Y3
-	VPSUBD    Y5, Y3, Y3
-	VPSRLD    $0x14, Y5, Y5
-	VPSUBD    lanes00000468<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y3, Y3
-	VDIVPS    Y0, Y4, Y4
-	VPAND     lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD   lanes43e00000<>+0(SB), Y4, Y4
-	VPAND     lanes7f800000<>+0(SB), Y4, Y5
-	VPMAXSD   lanes3c800000<>+0(SB), Y5, Y5
-	VPADDD    lanes0a000000<>+0(SB), Y5, Y5
-	VADDPS    Y5, Y4, Y4
-	VPSUBD    Y5, Y4, Y4
-	VPSRLD    $0x14, Y5, Y5
-	VPSUBD    lanes00000468<>+0(SB), Y5, Y5
-	VPADDD    Y5, Y4, Y4
-	VPSLLD    $0x10, Y4, Y4
-	VPOR      Y4, Y3, Y3
-	VPSLLD    $0x10, Y2, Y4
-	VPAND     lanesffff0000<>+0(SB), Y2, Y5
-	VDIVPS    Y0, Y4, Y4
-	VPAND     lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD   lanes43e00000<>+0(SB), Y4, Y4
-	VPAND     lanes7f800000<>+0(SB), Y4, Y6
-	VPMAXSD   lanes3c800000<>+0(SB), Y6, Y6
-	VPADDD    lanes0a000000<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y4, Y4
-	VPSUBD    Y6, Y4, Y4
-	VPSRLD    $0x14, Y6, Y6
-	VPSUBD    lanes00000468<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y4, Y4
-	VDIVPS    Y0, Y5, Y5
-	VPAND     lanes7fffffff<>+0(SB), Y5, Y5
-	VPMINSD   lanes43e00000<>+0(SB), Y5, Y5
-	VPAND     lanes7f800000<>+0(SB), Y5, Y6
-	VPMAXSD   lanes3c800000<>+0(SB), Y6, Y6
-	VPADDD    lanes0a000000<>+0(SB), Y6, Y6
-	VADDPS    Y6, Y5, Y5
-	VPSUBD    Y6, Y5, Y5
-	VPSRLD    $0x14, Y6, Y6
-	VPSUBD    lanes00000468<>+0(SB), Y6, Y6
-	VPADDD    Y6, Y5, Y5
-	VPSLLD    $0x10, Y5, Y5
-	VPOR      Y5, Y4, Y4
-	VPACKUSWB Y4, Y3, Y3
-	VPACKSSWB Y2, Y1, Y1
-	VPAND     lanes80808080<>+0(SB), Y1, Y1
-	VPOR      Y1, Y3, Y3
-	VPERMQ    $0xd8, Y3, Y3
-	VMOVUPS   Y3, (BX)
-	ADDQ      $0x00000020, BX
-	ADDQ      $0x00000040, R9
-	DECQ      R13
-	JNZ       loop53
+end36:
+	DECQ BX
+	JNZ  loop33
 
-end54:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop51
-
-end52:
-	MOVQ n+24(FP), DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop49
-
-end50:
+end34:
 	VZEROUPPER
 	RET
 
-// func EncodeE2M1BF16(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·EncodeE2M1BF16(SB), NOSPLIT, $0-56
-	MOVQ  factors+16(FP), AX
-	MOVQ  codes+0(FP), CX
-	MOVQ  ld+48(FP), SI
-	SHRQ  $0x01, SI
-	MOVQ  x+8(FP), DI
-	MOVQ  ld+48(FP), R10
-	SHLQ  $0x01, R10
-	MOVQ  groups+32(FP), R11
-	TESTQ R11, R11
-	JZ    end56
+// func EncodeE2M1BF16(codes *byte, x *uint16, scales *byte, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·EncodeE2M1BF16(SB), NOSPLIT, $0-40
+	VMOVUPS quartersE2M1<>+0(SB), Y2
+	VMOVDQU orderBF16<>+0(SB), X1
+	MOVQ    scales+16(FP), AX
+	MOVQ    codes+0(FP), CX
+	MOVQ    x+8(FP), DX
+	MOVQ    groups+32(FP), BX
+	MOVQ    n+24(FP), SI
+	SHRQ    $0x05, SI
+	TESTQ   BX, BX
+	JZ      end38
 
-loop55:
-	VBROADCASTSS (AX), Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end58
+loop37:
+	MOVBLZX      (AX), DI
+	INCQ         AX
+	SHLL         $0x07, DI
+	SUBL         $0x0000011f, DI
+	VMOVD        DI, X0
+	VPBROADCASTW X0, Y0
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end40
 
-loop57:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end60
+loop39:
+	PREFETCHT0   4096(DX)
+	VMOVUPS      (DX), Y3
+	VMOVUPS      32(DX), Y4
+	VPSRLW       $0x06, Y3, Y6
+	VPAND        lanes00010001<>+0(SB), Y6, Y6
+	VPAND        lanes7fff7fff<>+0(SB), Y3, Y5
+	VPADDW       Y6, Y5, Y5
+	VPSUBUSW     Y0, Y5, Y5
+	VPSRLW       $0x05, Y5, Y5
+	VPSRLW       $0x06, Y4, Y7
+	VPAND        lanes00010001<>+0(SB), Y7, Y7
+	VPAND        lanes7fff7fff<>+0(SB), Y4, Y6
+	VPADDW       Y7, Y6, Y6
+	VPSUBUSW     Y0, Y6, Y6
+	VPSRLW       $0x05, Y6, Y6
+	VPACKUSWB    Y6, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VPCMPEQB     Y6, Y5, Y6
+	VPSUBUSB     lanes04040404<>+0(SB), Y5, Y5
+	VPMINUB      lanes0f0f0f0f<>+0(SB), Y5, Y5
+	VPSHUFB      Y5, Y2, Y5
+	VPADDB       Y6, Y5, Y5
+	VPACKSSWB    Y4, Y3, Y3
+	VPSRLW       $0x04, Y3, Y3
+	VPAND        lanes08080808<>+0(SB), Y3, Y3
+	VPOR         Y3, Y5, Y5
+	VPMADDUBSW   lanes10011001<>+0(SB), Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X3
+	VPACKUSWB    X3, X5, X3
+	VPSHUFB      X1, X3, X3
+	VMOVDQU      X3, (CX)
+	ADDQ         $0x00000010, CX
+	ADDQ         $0x00000040, DX
+	DECQ         DI
+	JNZ          loop39
 
-loop59:
-	VMOVUPS      (R9), Y1
-	VPSLLD       $0x10, Y1, Y2
-	VPAND        lanesffff0000<>+0(SB), Y1, Y3
-	VMULPS       Y0, Y2, Y2
-	VPAND        lanes7fffffff<>+0(SB), Y2, Y2
-	VPMINSD      lanes40c00000<>+0(SB), Y2, Y2
-	VPAND        lanes7f800000<>+0(SB), Y2, Y4
-	VPMAXSD      lanes3f800000<>+0(SB), Y4, Y4
-	VPADDD       lanes0b000000<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y2, Y2
-	VPSUBD       Y4, Y2, Y2
-	VPSRLD       $0x16, Y4, Y4
-	VPSUBD       lanes0000012a<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VPAND        lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD      lanes40c00000<>+0(SB), Y3, Y3
-	VPAND        lanes7f800000<>+0(SB), Y3, Y4
-	VPMAXSD      lanes3f800000<>+0(SB), Y4, Y4
-	VPADDD       lanes0b000000<>+0(SB), Y4, Y4
-	VADDPS       Y4, Y3, Y3
-	VPSUBD       Y4, Y3, Y3
-	VPSRLD       $0x16, Y4, Y4
-	VPSUBD       lanes0000012a<>+0(SB), Y4, Y4
-	VPADDD       Y4, Y3, Y3
-	VPSLLD       $0x10, Y3, Y3
-	VPOR         Y3, Y2, Y2
-	VPSRLW       $0x0c, Y1, Y1
-	VPAND        lanes00080008<>+0(SB), Y1, Y1
-	VPOR         Y1, Y2, Y2
-	VPMADDWD     lanes00100001<>+0(SB), Y2, Y2
-	VMOVUPS      32(R9), Y1
-	VPSLLD       $0x10, Y1, Y3
-	VPAND        lanesffff0000<>+0(SB), Y1, Y4
-	VMULPS       Y0, Y3, Y3
-	VPAND        lanes7fffffff<>+0(SB), Y3, Y3
-	VPMINSD      lanes40c00000<>+0(SB), Y3, Y3
-	VPAND        lanes7f800000<>+0(SB), Y3, Y5
-	VPMAXSD      lanes3f800000<>+0(SB), Y5, Y5
-	VPADDD       lanes0b000000<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y3, Y3
-	VPSUBD       Y5, Y3, Y3
-	VPSRLD       $0x16, Y5, Y5
-	VPSUBD       lanes0000012a<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y3, Y3
-	VMULPS       Y0, Y4, Y4
-	VPAND        lanes7fffffff<>+0(SB), Y4, Y4
-	VPMINSD      lanes40c00000<>+0(SB), Y4, Y4
-	VPAND        lanes7f800000<>+0(SB), Y4, Y5
-	VPMAXSD      lanes3f800000<>+0(SB), Y5, Y5
-	VPADDD       lanes0b000000<>+0(SB), Y5, Y5
-	VADDPS       Y5, Y4, Y4
-	VPSUBD       Y5, Y4, Y4
-	VPSRLD       $0x16, Y5, Y5
-	VPSUBD       lanes0000012a<>+0(SB), Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VPSLLD       $0x10, Y4, Y4
-	VPOR         Y4, Y3, Y3
-	VPSRLW       $0x0c, Y1, Y1
-	VPAND        lanes00080008<>+0(SB), Y1, Y1
-	VPOR         Y1, Y3, Y3
-	VPMADDWD     lanes00100001<>+0(SB), Y3, Y3
-	VPACKUSDW    Y3, Y2, Y2
-	VPERMQ       $0xd8, Y2, Y2
-	VEXTRACTI128 $0x01, Y2, X1
-	VPACKUSWB    X1, X2, X1
-	VMOVDQU      X1, (BX)
-	ADDQ         $0x00000010, BX
-	ADDQ         $0x00000040, R9
-	DECQ         R13
-	JNZ          loop59
+end40:
+	DECQ BX
+	JNZ  loop37
 
-end60:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop57
-
-end58:
-	MOVQ n+24(FP), DX
-	SHRQ $0x01, DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop55
-
-end56:
+end38:
 	VZEROUPPER
 	RET
 
-DATA lanes00080008<>+0(SB)/4, $0x00080008
-DATA lanes00080008<>+4(SB)/4, $0x00080008
-DATA lanes00080008<>+8(SB)/4, $0x00080008
-DATA lanes00080008<>+12(SB)/4, $0x00080008
-DATA lanes00080008<>+16(SB)/4, $0x00080008
-DATA lanes00080008<>+20(SB)/4, $0x00080008
-DATA lanes00080008<>+24(SB)/4, $0x00080008
-DATA lanes00080008<>+28(SB)/4, $0x00080008
-GLOBL lanes00080008<>(SB), RODATA|NOPTR, $32
+DATA orderBF16<>+0(SB)/4, $0x03020100
+DATA orderBF16<>+4(SB)/4, $0x0b0a0908
+DATA orderBF16<>+8(SB)/4, $0x07060504
+DATA orderBF16<>+12(SB)/4, $0x0f0e0d0c
+DATA orderBF16<>+16(SB)/4, $0x03020100
+DATA orderBF16<>+20(SB)/4, $0x0b0a0908
+DATA orderBF16<>+24(SB)/4, $0x07060504
+DATA orderBF16<>+28(SB)/4, $0x0f0e0d0c
+GLOBL orderBF16<>(SB), RODATA|NOPTR, $32
 
-DATA lanes00100001<>+0(SB)/4, $0x00100001
-DATA lanes00100001<>+4(SB)/4, $0x00100001
-DATA lanes00100001<>+8(SB)/4, $0x00100001
-DATA lanes00100001<>+12(SB)/4, $0x00100001
-DATA lanes00100001<>+16(SB)/4, $0x00100001
-DATA lanes00100001<>+20(SB)/4, $0x00100001
-DATA lanes00100001<>+24(SB)/4, $0x00100001
-DATA lanes00100001<>+28(SB)/4, $0x00100001
-GLOBL lanes00100001<>(SB), RODATA|NOPTR, $32
-
-// func DecodeE4M3BF16(x *uint16, codes *byte, scales *float32, n int, groups int, rows int, ld int) (nan int)
-// Requires: AVX, AVX2
-TEXT ·DecodeE4M3BF16(SB), NOSPLIT, $0-64
+// func DecodeE4M3BF16(x *uint16, codes *byte, scales *float32, n int, groups int) (nan int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·DecodeE4M3BF16(SB), NOSPLIT, $0-48
 	MOVQ   scales+16(FP), AX
 	VXORPS Y1, Y1, Y1
 	MOVQ   x+0(FP), CX
-	MOVQ   ld+48(FP), SI
-	SHLQ   $0x01, SI
-	MOVQ   codes+8(FP), DI
-	MOVQ   ld+48(FP), R10
-	MOVQ   groups+32(FP), R11
-	TESTQ  R11, R11
-	JZ     end62
+	MOVQ   codes+8(FP), DX
+	MOVQ   groups+32(FP), BX
+	MOVQ   n+24(FP), SI
+	SHRQ   $0x05, SI
+	TESTQ  BX, BX
+	JZ     end42
 
-loop61:
+loop41:
 	VBROADCASTSS (AX), Y0
 	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end64
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end44
 
-loop63:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end66
+loop43:
+	PREFETCHT0 2048(CX)
+	VMOVUPS    lanes7f7f7f7f<>+0(SB), Y2
+	VPAND      (DX), Y2, Y2
+	VPCMPEQB   lanes7f7f7f7f<>+0(SB), Y2, Y2
+	VPOR       Y2, Y1, Y1
+	VPMOVSXBW  (DX), Y2
+	VPSLLW     $0x04, Y2, Y2
+	VPAND      lanes87f087f0<>+0(SB), Y2, Y2
+	VPSLLD     $0x10, Y2, Y3
+	VPAND      lanesffff0000<>+0(SB), Y2, Y2
+	VMULPS     lanes7b800000<>+0(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VPSLLD     $0x0f, Y3, Y4
+	VPSRLD     $0x1f, Y4, Y4
+	VPADDD     lanes00007fff<>+0(SB), Y3, Y3
+	VPADDD     Y4, Y3, Y3
+	VMULPS     lanes7b800000<>+0(SB), Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VPSLLD     $0x0f, Y2, Y4
+	VPSRLD     $0x1f, Y4, Y4
+	VPADDD     lanes00007fff<>+0(SB), Y2, Y2
+	VPADDD     Y4, Y2, Y2
+	VPSRLD     $0x10, Y3, Y3
+	VPAND      lanesffff0000<>+0(SB), Y2, Y2
+	VPOR       Y2, Y3, Y3
+	VMOVUPS    Y3, (CX)
+	VPMOVSXBW  16(DX), Y2
+	VPSLLW     $0x04, Y2, Y2
+	VPAND      lanes87f087f0<>+0(SB), Y2, Y2
+	VPSLLD     $0x10, Y2, Y3
+	VPAND      lanesffff0000<>+0(SB), Y2, Y2
+	VMULPS     lanes7b800000<>+0(SB), Y3, Y3
+	VMULPS     Y0, Y3, Y3
+	VPSLLD     $0x0f, Y3, Y4
+	VPSRLD     $0x1f, Y4, Y4
+	VPADDD     lanes00007fff<>+0(SB), Y3, Y3
+	VPADDD     Y4, Y3, Y3
+	VMULPS     lanes7b800000<>+0(SB), Y2, Y2
+	VMULPS     Y0, Y2, Y2
+	VPSLLD     $0x0f, Y2, Y4
+	VPSRLD     $0x1f, Y4, Y4
+	VPADDD     lanes00007fff<>+0(SB), Y2, Y2
+	VPADDD     Y4, Y2, Y2
+	VPSRLD     $0x10, Y3, Y3
+	VPAND      lanesffff0000<>+0(SB), Y2, Y2
+	VPOR       Y2, Y3, Y3
+	VMOVUPS    Y3, 32(CX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000020, DX
+	DECQ       DI
+	JNZ        loop43
 
-loop65:
-	VMOVUPS   lanes7f7f7f7f<>+0(SB), Y2
-	VPAND     (R9), Y2, Y2
-	VPCMPEQB  lanes7f7f7f7f<>+0(SB), Y2, Y2
-	VPOR      Y2, Y1, Y1
-	VPMOVSXBW (R9), Y2
-	VPSLLW    $0x04, Y2, Y2
-	VPAND     lanes87f087f0<>+0(SB), Y2, Y2
-	VPSLLD    $0x10, Y2, Y3
-	VPAND     lanesffff0000<>+0(SB), Y2, Y2
-	VMULPS    lanes7b800000<>+0(SB), Y3, Y3
-	VMULPS    Y0, Y3, Y3
-	VPSLLD    $0x0f, Y3, Y4
-	VPSRLD    $0x1f, Y4, Y4
-	VPADDD    lanes00007fff<>+0(SB), Y3, Y3
-	VPADDD    Y4, Y3, Y3
-	VMULPS    lanes7b800000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VPSLLD    $0x0f, Y2, Y4
-	VPSRLD    $0x1f, Y4, Y4
-	VPADDD    lanes00007fff<>+0(SB), Y2, Y2
-	VPADDD    Y4, Y2, Y2
-	VPSRLD    $0x10, Y3, Y3
-	VPAND     lanesffff0000<>+0(SB), Y2, Y2
-	VPOR      Y2, Y3, Y3
-	VMOVUPS   Y3, (BX)
-	VPMOVSXBW 16(R9), Y2
-	VPSLLW    $0x04, Y2, Y2
-	VPAND     lanes87f087f0<>+0(SB), Y2, Y2
-	VPSLLD    $0x10, Y2, Y3
-	VPAND     lanesffff0000<>+0(SB), Y2, Y2
-	VMULPS    lanes7b800000<>+0(SB), Y3, Y3
-	VMULPS    Y0, Y3, Y3
-	VPSLLD    $0x0f, Y3, Y4
-	VPSRLD    $0x1f, Y4, Y4
-	VPADDD    lanes00007fff<>+0(SB), Y3, Y3
-	VPADDD    Y4, Y3, Y3
-	VMULPS    lanes7b800000<>+0(SB), Y2, Y2
-	VMULPS    Y0, Y2, Y2
-	VPSLLD    $0x0f, Y2, Y4
-	VPSRLD    $0x1f, Y4, Y4
-	VPADDD    lanes00007fff<>+0(SB), Y2, Y2
-	VPADDD    Y4, Y2, Y2
-	VPSRLD    $0x10, Y3, Y3
-	VPAND     lanesffff0000<>+0(SB), Y2, Y2
-	VPOR      Y2, Y3, Y3
-	VMOVUPS   Y3, 32(BX)
-	ADDQ      $0x00000040, BX
-	ADDQ      $0x00000020, R9
-	DECQ      R13
-	JNZ       loop65
+end44:
+	DECQ BX
+	JNZ  loop41
 
-end66:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop63
-
-end64:
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop61
-
-end62:
+end42:
 	VPMOVMSKB Y1, AX
-	MOVQ      AX, nan+56(FP)
+	MOVQ      AX, nan+40(FP)
 	VZEROUPPER
 	RET
 
@@ -1400,87 +1148,67 @@ DATA lanes00007fff<>+24(SB)/4, $0x00007fff
 DATA lanes00007fff<>+28(SB)/4, $0x00007fff
 GLOBL lanes00007fff<>(SB), RODATA|NOPTR, $32
 
-// func DecodeE2M1BF16(x *uint16, codes *byte, scales *float32, n int, groups int, rows int, ld int)
-// Requires: AVX, AVX2
-TEXT ·DecodeE2M1BF16(SB), NOSPLIT, $0-56
+// func DecodeE2M1BF16(x *uint16, codes *byte, scales *byte, n int, groups int)
+// Requires: AVX, AVX2, MMX+
+TEXT ·DecodeE2M1BF16(SB), NOSPLIT, $0-40
 	MOVQ    scales+16(FP), AX
 	VMOVUPS magnitudesE2M1<>+0(SB), Y1
 	VMOVUPS nibbles<>+0(SB), Y0
 	MOVQ    x+0(FP), CX
-	MOVQ    ld+48(FP), SI
-	SHLQ    $0x01, SI
-	MOVQ    codes+8(FP), DI
-	MOVQ    ld+48(FP), R10
-	SHRQ    $0x01, R10
-	MOVQ    groups+32(FP), R11
-	TESTQ   R11, R11
-	JZ      end68
+	MOVQ    codes+8(FP), DX
+	MOVQ    groups+32(FP), BX
+	MOVQ    n+24(FP), SI
+	SHRQ    $0x05, SI
+	TESTQ   BX, BX
+	JZ      end46
 
-loop67:
-	VBROADCASTSS (AX), Y0
+loop45:
+	MOVBLZX      (AX), DI
+	INCQ         AX
+	SHLL         $0x17, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
 	VMULPS       Y0, Y1, Y0
-	ADDQ         $0x04, AX
-	MOVQ         CX, DX
-	MOVQ         DI, R8
-	MOVQ         rows+40(FP), R12
-	TESTQ        R12, R12
-	JZ           end70
+	MOVQ         SI, DI
+	TESTQ        DI, DI
+	JZ           end48
 
-loop69:
-	MOVQ  DX, BX
-	MOVQ  R8, R9
-	MOVQ  n+24(FP), R13
-	SHRQ  $0x05, R13
-	TESTQ R13, R13
-	JZ    end72
+loop47:
+	PREFETCHT0 2048(CX)
+	VPMOVZXBD  (DX), Y2
+	VPSRLD     $0x04, Y2, Y3
+	VPERMPS    Y0, Y2, Y4
+	VPERMPS    Y0, Y3, Y3
+	VPSRLD     $0x10, Y4, Y4
+	VPOR       Y3, Y4, Y4
+	VPSLLD     $0x0c, Y2, Y3
+	VPSLLD     $0x18, Y2, Y2
+	VPOR       Y3, Y2, Y2
+	VPAND      lanes80008000<>+0(SB), Y2, Y2
+	VPXOR      Y2, Y4, Y4
+	VMOVUPS    Y4, (CX)
+	VPMOVZXBD  8(DX), Y2
+	VPSRLD     $0x04, Y2, Y3
+	VPERMPS    Y0, Y2, Y4
+	VPERMPS    Y0, Y3, Y3
+	VPSRLD     $0x10, Y4, Y4
+	VPOR       Y3, Y4, Y4
+	VPSLLD     $0x0c, Y2, Y3
+	VPSLLD     $0x18, Y2, Y2
+	VPOR       Y3, Y2, Y2
+	VPAND      lanes80008000<>+0(SB), Y2, Y2
+	VPXOR      Y2, Y4, Y4
+	VMOVUPS    Y4, 32(CX)
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000010, DX
+	DECQ       DI
+	JNZ        loop47
 
-loop71:
-	VPMOVZXBD (R9), Y2
-	VPSRLD    $0x04, Y2, Y3
-	VPERMPS   Y0, Y2, Y4
-	VPERMPS   Y0, Y3, Y3
-	VPSRLD    $0x10, Y4, Y4
-	VPOR      Y3, Y4, Y4
-	VPSLLD    $0x0c, Y2, Y3
-	VPSLLD    $0x18, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPAND     lanes80008000<>+0(SB), Y2, Y2
-	VPXOR     Y2, Y4, Y4
-	VMOVUPS   Y4, (BX)
-	VPMOVZXBD 8(R9), Y2
-	VPSRLD    $0x04, Y2, Y3
-	VPERMPS   Y0, Y2, Y4
-	VPERMPS   Y0, Y3, Y3
-	VPSRLD    $0x10, Y4, Y4
-	VPOR      Y3, Y4, Y4
-	VPSLLD    $0x0c, Y2, Y3
-	VPSLLD    $0x18, Y2, Y2
-	VPOR      Y3, Y2, Y2
-	VPAND     lanes80008000<>+0(SB), Y2, Y2
-	VPXOR     Y2, Y4, Y4
-	VMOVUPS   Y4, 32(BX)
-	ADDQ      $0x00000040, BX
-	ADDQ      $0x00000010, R9
-	DECQ      R13
-	JNZ       loop71
+end48:
+	DECQ BX
+	JNZ  loop45
 
-end72:
-	ADDQ SI, DX
-	ADDQ R10, R8
-	DECQ R12
-	JNZ  loop69
-
-end70:
-	MOVQ n+24(FP), DX
-	SHLQ $0x01, DX
-	ADDQ DX, CX
-	MOVQ n+24(FP), DX
-	SHRQ $0x01, DX
-	ADDQ DX, DI
-	DECQ R11
-	JNZ  loop67
-
-end68:
+end46:
 	VZEROUPPER
 	RET
 

@@ -5,57 +5,41 @@
 package asm
 
 // LargestF32 is for amd64.
-func LargestF32(amax *uint32, x *float32, n int, groups int, rows int, ld int) { panic(missing) }
+func LargestF32(amax *uint32, x *float32, n int, groups int) { panic(missing) }
 
 // EncodeE4M3F32 is for amd64.
-func EncodeE4M3F32(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func EncodeE4M3F32(codes *byte, x *float32, scales *byte, n int, groups int) { panic(missing) }
 
 // EncodeE4M3F32Over is for amd64.
-func EncodeE4M3F32Over(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func EncodeE4M3F32Over(codes *byte, x *float32, scales *float32, n int, groups int) { panic(missing) }
 
 // EncodeE2M1F32 is for amd64.
-func EncodeE2M1F32(codes *byte, x *float32, factors *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func EncodeE2M1F32(codes *byte, x *float32, scales *byte, n int, groups int) { panic(missing) }
 
 // DecodeE4M3F32 is for amd64.
-func DecodeE4M3F32(x *float32, codes *byte, scales *float32, n int, groups int, rows int, ld int) (nan int) {
+func DecodeE4M3F32(x *float32, codes *byte, scales *float32, n int, groups int) (nan int) {
 	panic(missing)
 }
 
 // DecodeE2M1F32 is for amd64.
-func DecodeE2M1F32(x *float32, codes *byte, scales *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func DecodeE2M1F32(x *float32, codes *byte, scales *byte, n int, groups int) { panic(missing) }
 
 // LargestBF16 is for amd64.
-func LargestBF16(amax *uint32, x *uint16, n int, groups int, rows int, ld int) { panic(missing) }
+func LargestBF16(amax *uint32, x *uint16, n int, groups int) { panic(missing) }
 
 // EncodeE4M3BF16 is for amd64.
-func EncodeE4M3BF16(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func EncodeE4M3BF16(codes *byte, x *uint16, scales *byte, n int, groups int) { panic(missing) }
 
 // EncodeE4M3BF16Over is for amd64.
-func EncodeE4M3BF16Over(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func EncodeE4M3BF16Over(codes *byte, x *uint16, scales *float32, n int, groups int) { panic(missing) }
 
 // EncodeE2M1BF16 is for amd64.
-func EncodeE2M1BF16(codes *byte, x *uint16, factors *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func EncodeE2M1BF16(codes *byte, x *uint16, scales *byte, n int, groups int) { panic(missing) }
 
 // DecodeE4M3BF16 is for amd64.
-func DecodeE4M3BF16(x *uint16, codes *byte, scales *float32, n int, groups int, rows int, ld int) (nan int) {
+func DecodeE4M3BF16(x *uint16, codes *byte, scales *float32, n int, groups int) (nan int) {
 	panic(missing)
 }
 
 // DecodeE2M1BF16 is for amd64.
-func DecodeE2M1BF16(x *uint16, codes *byte, scales *float32, n int, groups int, rows int, ld int) {
-	panic(missing)
-}
+func DecodeE2M1BF16(x *uint16, codes *byte, scales *byte, n int, groups int) { panic(missing) }
