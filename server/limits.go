@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -66,12 +67,13 @@ func (s *Server) soon(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTime)) // as above
 }
 
-// HTTP returns an http.Server with the limits that belong to this server: on headers, on idle connections, and none on the time an answer takes.
-func (s *Server) HTTP() *http.Server {
+// HTTP returns an http.Server with the limits that belong to a rollout server: on headers and on idle connections, and none on the time an answer takes.
+func HTTP(h http.Handler, log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler:           s.handler,
+		Handler:           h,
 		ReadHeaderTimeout: 20 * time.Second,
 		IdleTimeout:       10 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 }

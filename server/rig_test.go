@@ -130,7 +130,7 @@ func serveOn(t testing.TB, e Engine, context int, edit func(*Config, *Parts)) *s
 	}
 	background(t, s.Run)
 	h := httptest.NewUnstartedServer(s.Handler())
-	h.Config = s.HTTP()
+	h.Config = HTTP(s.Handler(), parts.Log)
 	h.Start()
 	t.Cleanup(h.Close)
 	t.Cleanup(func() {

@@ -149,6 +149,9 @@ func (s *Server) Drain() { s.health.draining.Store(true) }
 // Abort ends all requests in flight; they are answered with what they have.
 func (s *Server) Abort(ctx context.Context) error { return s.engine.Abort(ctx) }
 
+// InFlight returns how many samples are.
+func (s *Server) InFlight() int { return s.jobs.count() }
+
 // version returns which build this is.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {

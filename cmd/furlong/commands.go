@@ -22,6 +22,7 @@ func commands() []command {
 	return []command{
 		{"train", "the main job: reinforcement learning, from prompts to a better policy", runTrain},
 		{"sft", "supervised training: makes warm starts", runSFT},
+		{"serve", "the rollout engine over HTTP, in the dialects of SGLang and OpenAI", runServe},
 		{"bench", "how fast generation, scoring and training are, against what this machine can do", runBench},
 		{"inspect", "what is in a checkpoint", runInspect},
 		{"convert", "writes a checkpoint in other formats, names or files", runConvert},

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"furlong/rollout"
+	"furlong/server"
+)
+
+func runServe(ctx context.Context, e *env) int {
+	f := newServeFlags()
+	if code, ok := e.parse(f.set()); !ok {
+		return code
+	}
+	return e.fail(e.serve(ctx, f))
+}
+
+// serve answers requests until ctx is done. Then it lets samples in flight end, for a while; that is no failure.
+func (e *env) serve(ctx context.Context, f *serveFlags) error {
+	d, err := openDoor(f.where, e.log)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	load, err := e.load(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer load.close()
+	s, err := server.New(f.server, load.engine, load.parts(f, d.tcp(), e.log))
+	if err != nil {
+		return err
+	}
+	defer background(ctx, s.Run)()
+	d.show(s.Handler())
+	if err := e.announce(d.address(), f.where.PortFile); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case err := <-d.ended:
+		d.ended <- err
+		return err
+	case err := <-load.ended:
+		load.ended <- err
+		return fmt.Errorf("engine: %w", err)
+	}
+	return e.drain(context.WithoutCancel(ctx), s, d, f.where.Drain)
+}
+
+// background runs f until the function that it returns is called, whatever becomes of ctx.
+func background(ctx context.Context, f func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan struct{})
+	go func() { defer close(done); _ = f(ctx) }() // it ends because it is told to
+	return func() { cancel(); <-done }
+}
+
+// announce says where requests are answered: in a line that scripts can read, and in a file if there is to be one.
+func (e *env) announce(address, file string) error {
+	if file != "" {
+		if err := os.WriteFile(file+".part", []byte(address+"\n"), 0o644); err != nil {
+			return err
+		}
+		if err := os.Rename(file+".part", file); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(e.stderr, "furlong serve: listening on %s\n", address)
+	return nil
+}
+
+// drain lets samples in flight end, says so to who asks for health, and closes the door.
+func (e *env) drain(ctx context.Context, s *server.Server, d *door, patience time.Duration) error {
+	s.Drain()
+	n := s.InFlight()
+	e.log.Info("server ends", "in_flight", n, "patience", patience)
+	wait, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for ; s.InFlight() > 0 && wait.Err() == nil; <-look.C {
+		continue
+	}
+	if n := s.InFlight(); n > 0 {
+		e.log.Warn("samples aborted", "in_flight", n)
+		if err := s.Abort(ctx); err != nil {
+			return err
+		}
+	}
+	return d.shut(ctx)
+}
+
+// A loaded is an engine at work and what it was loaded from.
+type loaded struct {
+	engine *rollout.Engine
+	policy *policy
+	ended  chan error // gets why the engine's loop ended
+	stop   context.CancelFunc
+	closeK func()
+}
+
+// load reads the model and sets an engine to work on it.
+func (e *env) load(ctx context.Context, f *serveFlags) (*loaded, error) {
+	line := e.follow("load", "steps", 3, f.talk)
+	defer line.Finish()
+	line.Set(0, "reading weights")
+	p, err := f.what.policy(f.rollout, e.log)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.holds(f.rollout.Context); err != nil {
+		return nil, err
+	}
+	line.Set(1, "making the engine")
+	k, closeK := backend(f.what.Backend, f.what.Threads)
+	engine, err := rollout.New(f.rollout, p.twin(f.what.model()), k)
+	if err != nil {
+		closeK()
+		return nil, err
+	}
+	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
+	l := &loaded{engine: engine, policy: p, ended: make(chan error, 1), stop: stop, closeK: closeK}
+	go func() { l.ended <- engine.Run(inner) }()
+	line.Set(2, "deriving layouts")
+	if err := serveOnce(ctx, engine, p, formatOf(f.rollout)); err != nil {
+		l.close()
+		return nil, err
+	}
+	line.Set(3, "ready")
+	return l, nil
+}
+
+// close ends the engine.
+func (l *loaded) close() {
+	l.stop()
+	<-l.ended
+	l.closeK()
+}
