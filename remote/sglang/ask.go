@@ -1,0 +1,80 @@
+package sglang
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"furlong/api/sglang"
+	"furlong/rl"
+)
+
+// ask returns what a server is sent for a request. Seeds travel with their bits as a signed number, since the dialect's are signed.
+func ask(r rl.Request, rid, salt string) *sglang.Generate {
+	g := &sglang.Generate{
+		InputIDs: sglang.OneIDs(r.Prompt.Tokens), RID: sglang.One(rid), Params: sglang.One(params(r.Sampling)),
+		ReturnLogProb: sglang.One(true), ReturnRoutedExperts: r.Report.Experts,
+	}
+	if r.Report.Tail > 0 {
+		g.LogProbStart = sglang.One(new(len(r.Prompt.Tokens) - r.Report.Tail - 1)) // the first of the list has no logprob
+	}
+	if r.Report.Top > 0 {
+		g.TopLogProbs = sglang.One(r.Report.Top)
+	}
+	if len(r.Report.Among) > 0 {
+		g.TokenIDsLogProb = sglang.OneIDs(r.Report.Among)
+	}
+	if key := r.Space + salt; key != "" {
+		g.ExtraKey = sglang.One(key)
+	}
+	return g
+}
+
+// params spells how tokens are drawn. Everything is said, so that no default of a server counts. Without stop ids the server's own are off too.
+func params(p rl.Sampling) sglang.Params {
+	topK := p.TopK
+	if topK == 0 {
+		topK = -1
+	}
+	w := sglang.Params{
+		MaxNewTokens: sglang.AtMost(p.MaxTokens), Temperature: new(p.Temperature), TopP: new(p.TopP), TopK: &topK, MinP: new(p.MinP),
+		StopTokenIDs: p.StopIDs, SkipSpecialTokens: new(false), SpacesBetween: new(false), NoStopTrim: new(true), IgnoreEOS: new(len(p.StopIDs) == 0),
+		SamplingSeed: new(int64(p.Seed)), N: new(1),
+	}
+	if p.MinTokens > 0 {
+		w.MinNewTokens = new(p.MinTokens)
+	}
+	if p.RepetitionPenalty != 0 {
+		w.RepetitionPenalty = new(p.RepetitionPenalty)
+	}
+	if p.FrequencyPenalty != 0 {
+		w.FrequencyPenalty = new(p.FrequencyPenalty)
+	}
+	if p.PresencePenalty != 0 {
+		w.PresencePenalty = new(p.PresencePenalty)
+	}
+	for _, b := range p.Bias {
+		if w.LogitBias == nil {
+			w.LogitBias = map[string]float64{}
+		}
+		w.LogitBias[strconv.Itoa(int(b.Token))] = float64(b.Add)
+	}
+	return w
+}
+
+// check reports what no server can be asked for, or what needs no server to be called wrong.
+func check(r rl.Request) error {
+	switch {
+	case r.Prompt == nil || len(r.Prompt.Tokens) == 0:
+		return errors.New("has no prompt")
+	case r.Constraint != nil:
+		return errors.New("has a constraint, which a server can't be sent")
+	case r.Watch != nil:
+		return errors.New("is watched, and a server calls nobody after each token")
+	case r.Sampling.MaxTokens < 0 || r.Sampling.MaxTokens == 0 && r.Report.Tail == 0:
+		return fmt.Errorf("most tokens are %d, want at least 1", r.Sampling.MaxTokens)
+	case r.Report.Tail < 0 || r.Report.Tail >= len(r.Prompt.Tokens):
+		return fmt.Errorf("the last %d of %d tokens of the prompt are to be scored, want at most all but the first", r.Report.Tail, len(r.Prompt.Tokens))
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+package sglang
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"furlong/rl"
+)
+
+// Options are what an engine needs besides its settings.
+type Options struct {
+	Mode       string // what becomes of samples in flight when weights change: retract, abort or in_place
+	ConfigJSON []byte // of checkpoints that are written to a folder
+	Experts    int    // routed experts of a layer, for the same
+	Log        *slog.Logger
+}
+
+// An Engine draws samples from servers.
+type Engine struct {
+	cfg     Config
+	opt     Options
+	log     *slog.Logger
+	wire    *wire
+	name    string // begins the ids of its requests
+	folders []string
+
+	mu      sync.Mutex
+	servers []*server
+	paused  bool
+	version rl.Version
+	given   map[string]rl.Version // every version that servers were given, by its label
+	flying  map[int64]bool
+	tries   int           // requests sent; makes their names different
+	changed chan struct{} // closed, and made anew, whenever a waiting request should look again
+	since   time.Time     // when the last server was lost; zero while there is one
+	stats   Stats
+	told    rl.Attestation
+}
+
+// Stats are counts since the start.
+type Stats struct {
+	Requests int // samples asked for
+	Samples  int // given to consumers
+	Again    int // drawn anew: the server had failed
+	Busy     int // sent elsewhere: the server had no room
+	Lost     int // times a server was lost
+	Back     int // times one came back
+	Stale    int // times one was found to hold other weights
+	Aborts   int // requests ended at a server because nobody wants them any more
+	Strays   int // responses that ended at a token which was no stop id of the request
+	Updates  int
+	Refused  int // updates
+	Flushes  int // caches that could not be emptied in time
+}
+
+// Attach returns an engine over the servers of cfg, once each has answered and generated a token.
+func Attach(ctx context.Context, cfg Config, opt Options) (*Engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if len(cfg.Servers()) == 0 {
+		return nil, errors.New("--rollout-url names no server")
+	}
+	e := &Engine{
+		cfg: cfg, opt: opt, log: opt.Log, wire: newWire(cfg), name: nonce(), given: map[string]rl.Version{}, flying: map[int64]bool{}, changed: make(chan struct{}),
+	}
+	if err := e.meet(ctx); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// nonce returns letters that no other engine has.
+func nonce() string { return rand.Text()[:8] }
+
+// meet gets to know the servers, all at once, and says what it found.
+func (e *Engine) meet(ctx context.Context) error {
+	urls := e.cfg.Servers()
+	e.servers = make([]*server, len(urls))
+	errs := make([]error, len(urls))
+	var all sync.WaitGroup
+	for i, u := range urls {
+		all.Go(func() {
+			f, err := e.wire.await(ctx, u, e.cfg.Wait)
+			if err == nil {
+				err = e.usable(f)
+			}
+			e.servers[i], errs[i] = newServer(f), err
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	for _, s := range e.servers {
+		f := s.found
+		e.log.Info("rollout server", "url", f.URL, "version", f.Version, "model", f.Model, "weight_version", f.Label, "context_length", f.Context,
+			"max_running", f.Running, "sessions", f.Session, "weights_by", e.transport(s), "seeds", f.Seeds, "experts", f.Experts, "loads", f.Loads)
+	}
+	return nil
+}
+
+// usable reports what keeps a server from serving this engine.
+func (e *Engine) usable(f Found) error {
+	able := f.Stream && f.Session
+	switch {
+	case e.cfg.Transport == stream && !able:
+		return fmt.Errorf("%s: --update-weight-transport is stream, and it has no /update_weights_from_stream", f.URL)
+	case e.cfg.Transport == auto && !able && e.cfg.Dir == "":
+		return fmt.Errorf("%s: it has no /update_weights_from_stream; give --update-weight-dir, a folder that it can read", f.URL)
+	}
+	return nil
+}
+
+// transport says how a server gets weights.
+func (e *Engine) transport(s *server) string {
+	if e.cfg.Transport != auto {
+		return e.cfg.Transport
+	}
+	if s.found.Stream && s.found.Session {
+		return stream
+	}
+	return disk
+}
+
+// Found returns what the servers have told of themselves.
+func (e *Engine) Found() (all []Found) {
+	for _, s := range e.servers {
+		all = append(all, s.found)
+	}
+	return all
+}
+
+// Close leaves the servers' connections. Nothing may be under way.
+func (e *Engine) Close() { e.wire.http.CloseIdleConnections() }
+
+// Version returns the version that the servers were given last.
+func (e *Engine) Version() rl.Version {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.version
+}
+
+// Stats returns the counts.
+func (e *Engine) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stats
+}
+
+// count changes the counts.
+func (e *Engine) count(f func(*Stats)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	f(&e.stats)
+}
+
+// label is what servers call a version: callers of the dialect read a decimal number there.
+func label(v rl.Version) string { return strconv.FormatUint(uint64(v), 10) }
+
+// wake has waiting requests look again. The lock is held.
+func (e *Engine) wake() {
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// mode returns what becomes of samples in flight.
+func (e *Engine) mode() string { return cmp.Or(e.opt.Mode, "retract") }
+
+var _ rl.RolloutEngine = (*Engine)(nil)

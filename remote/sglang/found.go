@@ -1,0 +1,110 @@
+package sglang
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"furlong/api/sglang"
+)
+
+// Found is what a server has told of itself when the engine came to it.
+type Found struct {
+	URL     string
+	Version string // of the server program
+	Model   string // path
+	Label   string // of the weights
+	Context int    // tokens, 0 if it does not say
+	Running int    // most requests at a time, 0 if it does not say
+	Experts bool   // it can tell which experts tokens went to
+	Seeds   bool   // it says that seeds decide what is drawn
+
+	Session bool // begin_weight_update
+	Stream  bool // update_weights_from_stream
+	Loads   bool // v1/loads
+	Checker bool // weights_checker
+}
+
+// look asks a server what it is and what it can. A server that does not know a path of an older generation is asked for that.
+func (w *wire) look(ctx context.Context, url string) (Found, error) {
+	f := Found{URL: url}
+	var about sglang.ServerInfo
+	if err := w.either(ctx, url, "/server_info", "/get_server_info", &about); err != nil {
+		return f, err
+	}
+	var model sglang.ModelInfo
+	if err := w.either(ctx, url, "/model_info", "/get_model_info", &model); err != nil {
+		return f, err
+	}
+	f.Version, f.Model, f.Label = about.Version, model.ModelPath, model.WeightVersion
+	f.Context, f.Running, f.Experts, f.Seeds = about.ContextLength, about.MaxRunningRequests, about.ReturnRoutedExperts, about.Deterministic
+	for path, has := range map[string]*bool{
+		"/begin_weight_update": &f.Session, "/update_weights_from_stream": &f.Stream, "/weights_checker": &f.Checker, "/v1/loads": &f.Loads,
+	} {
+		var err error
+		if *has, err = w.knows(ctx, url, path); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// either reads what a path tells, or where there is none its older name.
+func (w *wire) either(ctx context.Context, url, path, older string, to any) error {
+	err := w.get(ctx, url, path, to)
+	if status(err) == http.StatusNotFound {
+		err = w.get(ctx, url, older, to)
+	}
+	return err
+}
+
+// knows asks whether a server has a path, by a method that changes nothing there: 405 means that it has it for others.
+func (w *wire) knows(ctx context.Context, url, path string) (bool, error) {
+	_, err := w.call(ctx, http.MethodOptions, url, path, "", nil, 0)
+	switch s := status(err); {
+	case err == nil, s == http.StatusMethodNotAllowed, s == http.StatusBadRequest:
+		return true, nil
+	case s == http.StatusNotFound:
+		return false, nil
+	case s != 0:
+		return false, fmt.Errorf("is %s there: %w", path, err)
+	}
+	return false, err
+}
+
+// await looks at a server until it answers and has generated a token, or the patience of the settings is over.
+func (w *wire) await(ctx context.Context, url string, wait time.Duration) (Found, error) {
+	short, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		f, err := w.look(short, url)
+		if err == nil {
+			err = w.get(short, url, "/health_generate", nil)
+		}
+		if err == nil {
+			return f, nil
+		}
+		if s := status(err); s != 0 && s < 500 && s != http.StatusNotFound {
+			return f, fmt.Errorf("%s: %w", url, err) // it is there and says no
+		}
+		if sleep(short, startupPause) != nil {
+			return f, fmt.Errorf("%s: not ready after %v: %w", url, wait, err)
+		}
+	}
+}
+
+// startupPause is the time between two looks at a server that is not ready.
+const startupPause = 200 * time.Millisecond
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,197 @@
+package sglang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"sync"
+	"time"
+
+	"furlong/api/sglang"
+	"furlong/rl"
+)
+
+// Generate yields the samples in the order in which they come. What servers failed at is drawn anew; the first error that is the request's own ends it.
+func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
+	return func(yield func(*rl.Sample, error) bool) {
+		if err := e.admit(reqs); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer e.release(reqs)
+		inner, stop := context.WithCancel(ctx)
+		var all sync.WaitGroup
+		defer all.Wait()
+		defer stop()
+		came := make(chan drawn, len(reqs))
+		for _, r := range reqs {
+			all.Go(func() { s, err := e.draw(inner, r); came <- drawn{s, err} })
+		}
+		if len(reqs) > 0 {
+			all.Go(func() { e.nurse(inner) })
+		}
+		e.deliver(came, len(reqs), yield)
+	}
+}
+
+// drawn is what became of a request.
+type drawn struct {
+	sample *rl.Sample
+	err    error
+}
+
+// deliver hands out n samples, or what came before the first error.
+func (e *Engine) deliver(came <-chan drawn, n int, yield func(*rl.Sample, error) bool) {
+	for range n {
+		d := <-came
+		if d.err == nil {
+			e.count(func(s *Stats) { s.Samples++ })
+		}
+		if !yield(d.sample, d.err) || d.err != nil {
+			return
+		}
+	}
+}
+
+// admit notes the requests as in flight, or refuses them all.
+func (e *Engine) admit(reqs []rl.Request) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.version == 0 {
+		return errors.New("rollout servers have no weights, want an update first")
+	}
+	now := map[int64]bool{}
+	for _, r := range reqs {
+		if now[r.ID] || e.flying[r.ID] {
+			return fmt.Errorf("request %d is in flight already", r.ID)
+		}
+		if err := check(r); err != nil {
+			return fmt.Errorf("request %d: %w", r.ID, err)
+		}
+		now[r.ID] = true
+	}
+	for id := range now {
+		e.flying[id] = true
+	}
+	e.stats.Requests += len(reqs)
+	return nil
+}
+
+// release forgets the requests.
+func (e *Engine) release(reqs []rl.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range reqs {
+		delete(e.flying, r.ID)
+	}
+}
+
+// draw gets a request's sample: from the first server that gives one.
+func (e *Engine) draw(ctx context.Context, r rl.Request) (*rl.Sample, error) {
+	busy, waited := firstDelay, time.Duration(0)
+	for failures := 0; ; {
+		s, err := e.take(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("request %d: %w", r.ID, err)
+		}
+		sample, err := e.attempt(ctx, s, r)
+		e.give(s, r)
+		switch {
+		case err == nil:
+			return sample, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("%w: %w", rl.ErrAborted, context.Cause(ctx))
+		case refused(err):
+			return nil, fmt.Errorf("request %d: %s: %w", r.ID, s.url, err)
+		case full(err) && waited < e.cfg.Wait:
+			e.rest(s, busy)
+			busy, waited = min(2*busy, mostDelay), waited+busy
+			continue
+		}
+		if failures++; failures > e.cfg.Retries {
+			return nil, fmt.Errorf("request %d failed %d times (--rollout-retries), at last at %s: %w", r.ID, failures, s.url, err)
+		}
+		e.blame(s, err)
+	}
+}
+
+// blame notes that a server failed at a sample, which is drawn anew.
+func (e *Engine) blame(s *server, err error) {
+	e.count(func(c *Stats) { c.Again++ })
+	switch {
+	case errors.Is(err, errStale):
+		e.lose(s, err, true, mostDelay)
+	case errors.Is(err, errBad), errors.Is(err, rl.ErrBroken):
+		e.lose(s, err, false, time.Second) // it may be well otherwise; another server goes first
+	default:
+		e.lose(s, err, false, 0)
+	}
+}
+
+// refused reports whether a server called a request wrong, which no other attempt changes.
+func refused(err error) bool {
+	s := status(err)
+	return s >= 400 && s < 500 && s != http.StatusTooManyRequests && s != http.StatusRequestTimeout
+}
+
+// full reports whether a server has no room now.
+func full(err error) bool {
+	s := status(err)
+	return s == http.StatusServiceUnavailable || s == http.StatusTooManyRequests
+}
+
+// attempt sends a request to a server, under a name that it never had, and reads the answer.
+func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request) (*rl.Sample, error) {
+	e.mu.Lock()
+	e.tries++
+	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version}
+	salt := s.salt
+	e.mu.Unlock()
+	x.a = &sglang.Answer{}
+	if err := e.wire.post(ctx, s.url, "/generate", ask(r, x.rid, salt), x.a); err != nil {
+		return nil, e.disown(ctx, s, x.rid, err)
+	}
+	e.mu.Lock()
+	x.given = e.given // an update may have come in between
+	e.mu.Unlock()
+	sample, err := x.sample()
+	if x.stray {
+		e.strayed(s, sample)
+	}
+	return sample, err
+}
+
+// strayed counts responses that ended where the request did not say that they end. The first is a line.
+func (e *Engine) strayed(s *server, a *rl.Sample) {
+	n := 0
+	e.count(func(c *Stats) { c.Strays++; n = c.Strays })
+	if n == 1 {
+		e.log.Warn("a server ends responses at a token that is no stop id of the request", "url", s.url, "token", a.Response[len(a.Response)-1])
+	}
+}
+
+// disown makes sure that a request whose answer did not come whole does not go on at its server: the server must say that it ended it, or be gone. It
+// returns why the attempt failed.
+func (e *Engine) disown(ctx context.Context, s *server, rid string, why error) error {
+	if status(why) != 0 || unreached(why) {
+		return why // it has ended, or never began
+	}
+	e.count(func(c *Stats) { c.Aborts++ })
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+	defer cancel()
+	err := e.wire.post(short, s.url, "/abort_request", sglang.Abort{RID: rid}, nil)
+	_, cut := errors.AsType[cutError](why)
+	switch {
+	case err == nil, unreached(err), errors.Is(err, io.EOF):
+		return why
+	case cut:
+		return &statusError{"/generate", http.StatusConflict, fmt.Sprintf("the answer broke off (%v), and the server does not confirm that the request ended: %v", why, err)}
+	}
+	return errors.Join(why, err)
+}
+
+// abortPatience is how long a server may take to confirm an abort.
+const abortPatience = 5 * time.Second

@@ -1,0 +1,108 @@
+package sglang
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"furlong/api/sglang"
+)
+
+// each does something with servers at once and returns their errors in the servers' order.
+func each(servers []*server, do func(*server) error) []error {
+	errs := make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		all.Go(func() { errs[i] = do(s) })
+	}
+	all.Wait()
+	return errs
+}
+
+// inUse returns the servers that get work.
+func (e *Engine) inUse() (all []*server) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.servers {
+		if s.down == nil {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Pause has all servers stop choosing tokens; requests that come meanwhile wait here. A server that does not is lost.
+func (e *Engine) Pause(ctx context.Context) error {
+	e.mu.Lock()
+	e.paused = true
+	e.mu.Unlock()
+	return e.order(ctx, "/pause_generation", sglang.Pause{Mode: e.mode()})
+}
+
+// Resume has all servers go on.
+func (e *Engine) Resume(ctx context.Context) error {
+	err := e.order(ctx, "/continue_generation", sglang.Continue{})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.paused = false
+	e.wake()
+	return err
+}
+
+// order sends all servers in use the same. It is an error if none obeys.
+func (e *Engine) order(ctx context.Context, path string, body any) error {
+	servers := e.inUse()
+	errs := each(servers, func(s *server) error { return e.wire.post(ctx, s.url, path, body, nil) })
+	failed := 0
+	for i, err := range errs {
+		if err != nil {
+			failed++
+			if ctx.Err() == nil {
+				e.lose(servers[i], err, false, 0)
+			}
+		}
+	}
+	if failed == len(servers) {
+		return fmt.Errorf("no rollout server obeys: %w", errors.Join(append(errs, ctx.Err())...))
+	}
+	return nil
+}
+
+// How long a server may refuse to empty its cache, and how often it is asked.
+const (
+	flushPatience = 60 * time.Second
+	flushEvery    = time.Second
+)
+
+// flush empties a server's cache of prefixes, which were computed by the old weights. A server that can't while it is paused gets requests of the new
+// version in a space of their own.
+func (e *Engine) flush(ctx context.Context, s *server, version string) error {
+	if e.mode() == sglang.PauseInPlace {
+		return nil
+	}
+	for end := time.Now().Add(flushPatience); ; {
+		err := e.wire.get(ctx, s.url, "/flush_cache", nil)
+		if st := status(err); st != http.StatusBadRequest {
+			return err
+		}
+		if time.Now().After(end) {
+			e.salt(s, version, err)
+			return nil
+		}
+		if err := sleep(ctx, flushEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// salt keeps requests of a version apart from what a server has cached.
+func (e *Engine) salt(s *server, version string, why error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.salt = "@" + version
+	e.stats.Flushes++
+	e.log.Warn("a server's cache can't be emptied: its requests get a space of their own", "url", s.url, "weight_version", version, "why", why.Error())
+}

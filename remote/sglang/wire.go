@@ -1,0 +1,143 @@
+package sglang
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"furlong/api/sglang"
+)
+
+// longestAnswer is how much is read of one answer.
+const longestAnswer = 1 << 30
+
+// A wire carries calls to servers.
+type wire struct {
+	http  *http.Transport
+	key   string
+	admin string
+}
+
+func newWire(c Config) *wire {
+	d := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &wire{key: c.Key, admin: c.AdminKey, http: &http.Transport{
+		DialContext: d.DialContext, MaxIdleConnsPerHost: c.Concurrency, TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout: 4 * time.Second, // SGLang leaves idle connections after 5 s
+	}}
+}
+
+// A statusError is an answer that is no success.
+type statusError struct {
+	path   string
+	status int
+	says   string
+}
+
+// Error says what was answered.
+func (e *statusError) Error() string {
+	return fmt.Sprintf("%s answers %d: %s", e.path, e.status, e.says)
+}
+
+// A cutError is an answer that broke off after it had begun.
+type cutError struct{ error }
+
+// Unwrap returns how it broke off.
+func (e cutError) Unwrap() error { return e.error }
+
+// isAdmin reports whether a path changes what a server does for others, for which there may be a key of its own.
+func isAdmin(path string) bool {
+	for _, p := range []string{"/generate", "/health", "/model_info", "/get_model_info", "/server_info", "/get_server_info", "/v1/"} {
+		if strings.HasPrefix(path, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// call sends a request and returns the body of its answer, which must be a success.
+func (w *wire) call(ctx context.Context, method, url, path string, kind string, body io.Reader, size int64) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url+path, body)
+	if err != nil {
+		return nil, err
+	}
+	req.ContentLength = size
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	key := w.key
+	if w.admin != "" && isAdmin(path) {
+		key = w.admin
+	}
+	if key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	return w.answer(req, path)
+}
+
+func (w *wire) answer(req *http.Request, path string) ([]byte, error) {
+	path, _, _ = strings.Cut(path, "?")
+	resp, err := w.http.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, longestAnswer+1))
+	switch {
+	case err != nil:
+		return nil, cutError{fmt.Errorf("%s: %w", path, err)}
+	case len(text) > longestAnswer:
+		return nil, fmt.Errorf("%s answers more than %d bytes", path, longestAnswer)
+	case resp.StatusCode != http.StatusOK:
+		return nil, &statusError{path, resp.StatusCode, sglang.Complaint(text)}
+	}
+	return text, nil
+}
+
+// get reads what a path tells into to; nil is for text that nobody reads.
+func (w *wire) get(ctx context.Context, url, path string, to any) error {
+	text, err := w.call(ctx, http.MethodGet, url, path, "", nil, 0)
+	if err != nil || to == nil {
+		return err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// post sends a body as JSON and reads the answer into to, unless that is nil.
+func (w *wire) post(ctx context.Context, url, path string, body, to any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	text, err := w.call(ctx, http.MethodPost, url, path, "application/json", bytes.NewReader(raw), int64(len(raw)))
+	if err != nil || to == nil {
+		return err
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// unreached reports whether nobody was there to take a request.
+func unreached(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// status returns the status of an answer that was no success, 0 if err is something else.
+func status(err error) int {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status
+	}
+	return 0
+}
