@@ -7,7 +7,7 @@
 //
 // Each tensor has one place, found by its name in any scheme. Its bytes are moved, never converted: a format that is not the one held is refused
 // by the tensor's name. There are three exceptions, each of which keeps what the bytes mean. U8 is E8M0 where scales are held, and I8 or
-// U8 is FP4 where that is held, since senders without these formats call them so. Powers of two and table entries change format where they stay the
+// U8 is FP4 where that is held, since senders without these formats call them so. BF16, F32, scales and table entries change format where all stay the
 // same numbers. And numbers (BF16, F32) that are sent for codes are packed, which gives the bytes that loading the same checkpoint gives.
 //
 // At its end a session is whole or it is nothing: every tensor of a parameter came, or none; so with codes and scales, and with parameters that

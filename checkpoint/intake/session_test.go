@@ -101,6 +101,41 @@ func TestPacksAsLoadingDoes(t *testing.T) {
 	}
 }
 
+// Numbers go between BF16 and F32 where they stay the same: files store norms in BF16, which are held in F32.
+func TestNumbersStayTheSame(t *testing.T) {
+	want := stored(t, "bf16", 1)
+	for _, p := range want {
+		if p.Value.Type == dtype.F32 {
+			for i, x := range p.Value.F32() {
+				p.Value.F32()[i] = dtype.FromBF16(dtype.ToBF16(x))
+			}
+		}
+	}
+	ts := files(t, want, hf.Ref)
+	for i, x := range ts {
+		other := map[string]dtype.Type{"F32": dtype.BF16, "BF16": dtype.F32}[x.Type]
+		if other == dtype.Invalid {
+			continue
+		}
+		have, _ := ParseType(x.Type)
+		to := tensor.New(other, x.Shape...)
+		hf.Convert(to, &tensor.Tensor{Type: have, Shape: x.Shape, Mem: x.Data})
+		ts[i].Type, ts[i].Data = other.String(), to.Mem
+	}
+	s := describe(t, "bf16").Begin(Options{Strict: true})
+	if err := s.Put(ts); err != nil {
+		t.Fatal(err)
+	}
+	got, report, err := taken(t, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBytes(t, "BF16 for F32 and the other way", got, want)
+	if report.Ways[recast] < len(ts)-1 {
+		t.Errorf("report is %v", report)
+	}
+}
+
 // Scales that are powers of two go between their formats, others don't.
 func TestScalesKeepTheirNumbers(t *testing.T) {
 	want := stored(t, "fp8", 1)
@@ -207,7 +242,7 @@ func TestRefusals(t *testing.T) {
 		want                 string
 	}{
 		{"another format", "bf16", wkv, func(x *rl.Tensor) { x.Type = "float16" }, "is F16[8 40], want BF16[8 40]"},
-		{"wider numbers", "bf16", wkv, func(x *rl.Tensor) { x.Type, x.Data = "F32", make([]byte, 8*40*4) }, "is F32[8 40], want BF16[8 40]"},
+		{"numbers too exact", "bf16", wkv, func(x *rl.Tensor) { x.Type, x.Data = "F32", slices.Repeat([]byte{1, 0, 0, 0, 0, 0, 128, 63}, 8*20) }, "is F32[8 40], and 160 of its 320 numbers are none of BF16"},
 		{"codes for numbers", "bf16", wkv, func(x *rl.Tensor) { x.Type, x.Data = "float8_e4m3fn", make([]byte, 8*40) }, "is F8_E4M3[8 40], want BF16[8 40]"},
 		{"another shape", "bf16", wkv, func(x *rl.Tensor) { x.Shape = []int{40, 8} }, "is BF16[40 8], want BF16[8 40]"},
 		{"no format", "bf16", wkv, func(x *rl.Tensor) { x.Type = "torch.complex64" }, `dtype is "torch.complex64", which is none`},

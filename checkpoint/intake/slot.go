@@ -58,8 +58,18 @@ func (s *slot) fit() error {
 		return s.fitTable()
 	case v.Quantised():
 		return s.fitCodes()
-	case s.Type != v.Type || !slices.Equal(s.Shape, s.piece.Shape):
-		return s.bad("is %v, want %v%v", s.Info, v.Type, s.piece.Shape)
+	}
+	return s.fitNumbers()
+}
+
+func (s *slot) fitNumbers() error {
+	plain := func(t dtype.Type) bool { return t == dtype.F32 || t == dtype.BF16 }
+	have, want := s.Type, s.spec.Value.Type
+	switch {
+	case have != want && !(plain(have) && plain(want)), !slices.Equal(s.Shape, s.piece.Shape):
+		return s.bad("is %v, want %v%v", s.Info, want, s.piece.Shape)
+	case have != want:
+		s.way = recast
 	}
 	return nil
 }
@@ -154,14 +164,16 @@ func (s *slot) change(value *tensor.Tensor, data []byte, experts int) error {
 			return s.bad("%v", err)
 		}
 		return s.changeScales(d, src)
-	case s.way == recast:
+	case s.spec.table():
 		if err := hf.CheckTable(src, experts); err != nil { // before its entries are cut to fewer bits
 			return s.bad("%v", err)
 		}
 		hf.Convert(d, src)
 	default:
-		src.Shape = s.piece.Shape
-		hf.Convert(d, src)
+		_, loss := hf.Convert(d, src)
+		if s.way == recast && loss.Changed > 0 {
+			return s.bad("is %v, and %d of its %d numbers are none of %v, in which %s is held", s.Info, loss.Changed, loss.Numbers, d.Type, s.spec.Name)
+		}
 	}
 	return nil
 }
