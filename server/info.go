@@ -33,7 +33,17 @@ func (s *Server) modelInfo(w http.ResponseWriter, _ *http.Request) {
 	write(w, http.StatusOK, sglang.ModelInfo{
 		ModelPath: *s.path.Load(), ServedModelName: *s.name.Load(), TokenizerPath: m.TokenizerPath, IsGeneration: true, PreferredSamplingParams: preferred,
 		WeightVersion: s.served(), LoadFormat: m.LoadFormat, ModelType: m.Type, Architectures: append([]string{}, m.Architectures...),
+		Attested: s.attested(),
 	})
+}
+
+// attested returns what the engine attests of the weights that are served.
+func (s *Server) attested() *sglang.Attested {
+	a := s.engine.Attestation()
+	if a.Version == 0 {
+		return nil
+	}
+	return &sglang.Attested{State: a.State.String(), Effective: a.Effective.String(), Canary: a.Canary, Tensors: a.Tensors, Bytes: a.Bytes, Cold: a.Cold}
 }
 
 func (s *Server) weightVersion(w http.ResponseWriter, _ *http.Request) {

@@ -17,6 +17,18 @@ type ModelInfo struct {
 	HasAudioUnderstanding   bool     `json:"has_audio_understanding"`
 	ModelType               string   `json:"model_type"`
 	Architectures           []string `json:"architectures"`
+
+	Attested *Attested `json:"attestation,omitempty"` // ours: nil where nothing is attested
+}
+
+// Attested is what a server of ours says of the weights that it serves: digests in hexadecimal, which trainers and engines of one backend can compare.
+type Attested struct {
+	State     string    `json:"state"`     // of the weights as they came
+	Effective string    `json:"effective"` // of all that is computed with
+	Canary    []float32 `json:"canary"`    // logprobs of fixed tokens
+	Tensors   int       `json:"tensors"`
+	Bytes     int       `json:"bytes"`
+	Cold      bool      `json:"cold"` // what was derived was compared with a fresh derivation
 }
 
 // ServerInfo is what is read of GET /server_info, which is one flat object: launch settings by their names, the scheduler's figures, and the states of
