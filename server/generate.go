@@ -21,7 +21,7 @@ func (s *Server) generate(w http.ResponseWriter, r *http.Request) {
 	p, err := s.plan(&g)
 	switch {
 	case g.Stream:
-		s.stream(w, r, p, err)
+		s.flow(w, r, p, err)
 	case err != nil:
 		s.fail(w, r, err)
 	default:

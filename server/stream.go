@@ -46,8 +46,8 @@ func (f *frames) raw(b []byte) error {
 	return http.NewResponseController(f.w).Flush()
 }
 
-// stream answers a plan frame by frame. What is wrong with it is a frame too: the status was 200 before.
-func (s *Server) stream(w http.ResponseWriter, r *http.Request, p *plan, err error) {
+// flow answers a plan frame by frame. What is wrong with it is a frame too: the status was 200 before.
+func (s *Server) flow(w http.ResponseWriter, r *http.Request, p *plan, err error) {
 	f := s.frames(w)
 	if err == nil {
 		sent := make([]delta, len(p.specs))

@@ -30,7 +30,11 @@ func (e *env) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer load.close()
-	s, err := server.New(f.server, load.engine, load.parts(f, d.tcp(), e.log))
+	parts, err := load.parts(f, d.tcp(), e.log)
+	if err != nil {
+		return err
+	}
+	s, err := server.New(f.server, load.engine, parts)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (f servedFlags) policy(r rollout.Config, log *slog.Logger) (*policy, error)
 }
 
 // parts returns what a server needs to know of a loaded model, and where it is served.
-func (l *loaded) parts(f *serveFlags, at *net.TCPAddr, log *slog.Logger) server.Parts {
+func (l *loaded) parts(f *serveFlags, at *net.TCPAddr, log *slog.Logger) (server.Parts, error) {
 	path := cmp.Or(f.what.Model, "built-in")
 	p := server.Parts{
 		Log: log,
@@ -55,10 +55,8 @@ func (l *loaded) parts(f *serveFlags, at *net.TCPAddr, log *slog.Logger) server.
 			LoadFormat: f.what.LoadFormat, Launch: f.told(at),
 		},
 	}
-	if !f.what.SkipTok {
-		p.Tokenizer, p.StopIDs = l.policy.tok, []int32{l.policy.tok.EOS()}
-	}
-	return p
+	err := f.what.words(&p, log)
+	return p, err
 }
 
 // told returns what /server_info tells of the launch: the engine's settings, the address, and last what flags say verbatim.
