@@ -14,7 +14,7 @@ const (
 	assistant  = "<｜Assistant｜>"
 	reminder   = "<｜latest_reminder｜>"
 	thinkStart = "<think>"
-	thinkEnd   = "</think>"
+	thinkEnd   = ThoughtsEnd
 	dsml       = "｜DSML｜" // within the tags of tool calls
 )
 

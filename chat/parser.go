@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// ThoughtsEnd is the control token between thoughts and content.
+const ThoughtsEnd = "</think>"
+
 // A Mode says what an answer begins with.
 type Mode uint8
 
