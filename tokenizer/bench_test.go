@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,7 +63,7 @@ func BenchmarkEncodeCold(b *testing.B) {
 // BenchmarkEncodeOneWord encodes a word that no cache helps with, and that would take all day in quadratic time.
 func BenchmarkEncodeOneWord(b *testing.B) {
 	vocabularies(b, func(b *testing.B, tok *BPE) {
-		for _, unit := range []string{"a", " ", "acgttgcaatcg"} {
+		for _, unit := range []string{"a", " ", "acgttgcaatcg", "=", "the"} {
 			text := strings.Repeat(unit, 10<<20/len(unit))
 			b.Run(strings.ReplaceAll(unit, " ", "blank"), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
@@ -70,6 +71,21 @@ func BenchmarkEncodeOneWord(b *testing.B) {
 					tok.Encode(text)
 				}
 			})
+		}
+	})
+}
+
+// BenchmarkEncodeNoise encodes words that were never seen before.
+func BenchmarkEncodeNoise(b *testing.B) {
+	dice := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 1<<20)
+	for i := range noise {
+		noise[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGH    "[dice.IntN(38)]
+	}
+	vocabularies(b, func(b *testing.B, tok *BPE) {
+		b.SetBytes(int64(len(noise)))
+		for b.Loop() {
+			tok.Encode(string(noise))
 		}
 	})
 }

@@ -67,8 +67,77 @@ func TestLongMatchesShort(t *testing.T) {
 		}
 		short, long := tok.mergeShort(nil, string(word)), tok.mergeLong(nil, string(word))
 		if !slices.Equal(short, long) {
-			t.Fatalf("%q: %v by looking at all pairs, %v by the heap", word, short, long)
+			t.Fatalf("%q: %v by looking at all pairs, %v by lines", word, short, long)
 		}
+	}
+}
+
+// TestMergeOrder draws orders of merges that no training would give, in which a merge makes way for one of lower rank.
+// Both ways of merging must do what the rule says: least rank first, leftmost of equals.
+func TestMergeOrder(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		tok := randomMerges(dice)
+		for range 50 {
+			word := make([]byte, 1+dice.IntN(shortWord))
+			for i := range word {
+				word[i] = "ab"[dice.IntN(2)]
+			}
+			want := byRule(tok, string(word))
+			if short := tok.mergeShort(nil, string(word)); !slices.Equal(short, want) {
+				t.Fatalf("%q: %v by looking at all pairs, want %v", word, short, want)
+			}
+			if long := tok.mergeLong(nil, string(word)); !slices.Equal(long, want) {
+				t.Fatalf("%q: %v by lines, want %v", word, long, want)
+			}
+		}
+	}
+}
+
+// randomMerges returns a tokenizer of words of a and b up to five letters, most pairs of which merge, in any order.
+func randomMerges(dice *rand.Rand) *BPE {
+	var names []string
+	ids := map[string]int32{}
+	for size := 1; size <= 5; size++ {
+		for bits := range 1 << size {
+			name := make([]byte, size)
+			for i := range name {
+				name[i] = "ab"[bits>>i&1]
+			}
+			ids[string(name)] = int32(len(names))
+			names = append(names, string(name))
+		}
+	}
+	t := &BPE{merges: newMergeTable(len(names) * len(names))}
+	t.letters['a'], t.letters['b'] = ids["a"], ids["b"]
+	rank := uint32(0)
+	for _, i := range dice.Perm(len(names) * len(names)) {
+		a, b := names[i/len(names)], names[i%len(names)]
+		if id, ok := ids[a+b]; ok && dice.IntN(4) > 0 {
+			t.merges.add(ids[a], ids[b], merge{rank, id})
+			rank++
+		}
+	}
+	t.merges.index(&t.letters)
+	return t
+}
+
+// byRule merges as the rule is written down.
+func byRule(t *BPE, word string) (ids []int32) {
+	for i := range len(word) {
+		ids = append(ids, t.letters[word[i]])
+	}
+	for {
+		best, at := merge{rank: noRank}, 0
+		for i := range len(ids) - 1 {
+			if m := t.merges.find(ids[i], ids[i+1]); m.rank < best.rank {
+				best, at = m, i
+			}
+		}
+		if best.rank == noRank {
+			return ids
+		}
+		ids = append(append(ids[:at:at], best.id), ids[at+2:]...)
 	}
 }
 

@@ -79,6 +79,7 @@ func (t *BPE) addMerges(merges []mergeLine, vocab vocabulary) error {
 			return fmt.Errorf("merge %d is %q, as one before", rank, m)
 		}
 	}
+	t.merges.index(&t.letters)
 	return nil
 }
 

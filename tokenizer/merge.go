@@ -12,45 +12,61 @@ type merge struct {
 	id   int32
 }
 
-// mergeTable finds merges by pair: open addressing, at most half full. A key is the pair plus 1, so that 0 is a free slot.
+// mergeTable finds merges by pair: open addressing, at most half full. Most words begin with pairs of bytes, which are
+// found by these in a table that stays in the cache of a processor.
 type mergeTable struct {
-	keys   []uint64
-	values []merge
-	shift  int
+	slots []mergeSlot
+	shift int
+	bytes *[1 << 16]merge
+}
+
+// A mergeSlot is free if its key is 0; a key is the pair plus 1.
+type mergeSlot struct {
+	key uint64
+	merge
 }
 
 func newMergeTable(n int) mergeTable {
 	width := bits.Len(uint(2*n + 1))
-	return mergeTable{keys: make([]uint64, 1<<width), values: make([]merge, 1<<width), shift: 64 - width}
+	return mergeTable{slots: make([]mergeSlot, 1<<width), shift: 64 - width, bytes: new([1 << 16]merge)}
+}
+
+// index fills the table of pairs of bytes, of which it is given the tokens, once all merges have been added.
+func (t *mergeTable) index(letters *[256]int32) {
+	for a, first := range letters {
+		for b, second := range letters {
+			t.bytes[a<<8|b] = t.find(first, second)
+		}
+	}
 }
 
 func pairKey(a, b int32) uint64 { return (uint64(uint32(a))<<32 | uint64(uint32(b))) + 1 }
 
 // place returns the slot of key, or the free one where it belongs.
-func (t *mergeTable) place(key uint64) int {
+func (t *mergeTable) place(key uint64) *mergeSlot {
 	i := int(key * 0x9e3779b97f4a7c15 >> t.shift)
-	for t.keys[i] != key && t.keys[i] != 0 {
-		i = (i + 1) & (len(t.keys) - 1)
+	for t.slots[i].key != key && t.slots[i].key != 0 {
+		i = (i + 1) & (len(t.slots) - 1)
 	}
-	return i
+	return &t.slots[i]
 }
 
 // add enters a merge, and reports false if the pair has one already.
 func (t *mergeTable) add(a, b int32, m merge) bool {
 	key := pairKey(a, b)
-	i := t.place(key)
-	if t.keys[i] == key {
+	slot := t.place(key)
+	if slot.key == key {
 		return false
 	}
-	t.keys[i], t.values[i] = key, m
+	*slot = mergeSlot{key, m}
 	return true
 }
 
 // find returns the merge of a pair; its rank is noRank if there is none.
 func (t *mergeTable) find(a, b int32) merge {
 	key := pairKey(a, b)
-	if i := t.place(key); t.keys[i] == key {
-		return t.values[i]
+	if slot := t.place(key); slot.key == key {
+		return slot.merge
 	}
 	return merge{rank: noRank}
 }
@@ -75,7 +91,7 @@ func (t *BPE) mergeShort(ids []int32, word string) []int32 {
 		tokens[i] = t.letters[word[i]]
 	}
 	for i := range n - 1 {
-		merges[i] = t.merges.find(tokens[i], tokens[i+1])
+		merges[i] = t.merges.bytes[int(word[i])<<8|int(word[i+1])]
 	}
 	for n > 1 {
 		best := 0

@@ -1,74 +1,108 @@
 package tokenizer
 
+import "slices"
+
 // A link is a token of a word being merged, in a list of them; positions are those of bytes.
 type link struct {
 	id         int32 // -1 once it has become part of the token before it
 	prev, next int32 // -1 at the ends
 }
 
-// mergeLong merges a word with a heap of pairs, so that a word of n bytes takes n log n steps, whatever it holds.
+// mergeLong merges a word of any length. Pairs wait in line with those of the same rank, from left to right, and the
+// lines in a heap, so that n bytes take n steps for each of the few ranks that meet at one place, whatever they spell.
 // Pairs that have changed since they were entered are found stale when they come up.
 func (t *BPE) mergeLong(ids []int32, word string) []int32 {
-	list, queue := t.chain(word)
-	for len(queue) > 0 {
-		pair := queue.pop()
-		rank, at := uint32(pair>>32), int32(uint32(pair))
-		next := list[at].next
-		if list[at].id < 0 || next < 0 {
-			continue
-		}
-		m := t.merges.find(list[at].id, list[next].id)
-		if m.rank != rank {
-			continue
-		}
-		list[at].id, list[at].next = m.id, list[next].next
-		list[next].id = -1
-		if after := list[at].next; after >= 0 {
-			list[after].prev = at
-			queue = t.enter(queue, list, at)
-		}
-		if before := list[at].prev; before >= 0 {
-			queue = t.enter(queue, list, before)
-		}
+	w := longWord{merges: &t.merges, list: make([]link, len(word)), lines: map[uint32][]int32{}}
+	for i := range w.list {
+		w.list[i] = link{id: t.letters[word[i]], prev: int32(i) - 1, next: int32(i) + 1}
 	}
-	for at := int32(0); at >= 0; at = list[at].next {
-		ids = append(ids, list[at].id)
+	w.list[len(w.list)-1].next = -1
+	for i := range len(w.list) - 1 {
+		w.enter(int32(i))
+	}
+	for len(w.ranks) > 0 {
+		w.line(w.ranks.pop())
+	}
+	for at := int32(0); at >= 0; at = w.list[at].next {
+		ids = append(ids, w.list[at].id)
 	}
 	return ids
 }
 
-// chain returns the bytes of word as a list, and the heap of its pairs.
-func (t *BPE) chain(word string) ([]link, pairHeap) {
-	list := make([]link, len(word))
-	queue := make(pairHeap, 0, len(word))
-	for i := range list {
-		list[i] = link{id: t.letters[word[i]], prev: int32(i) - 1, next: int32(i) + 1}
-	}
-	list[len(list)-1].next = -1
-	for i := range len(list) - 1 {
-		if m := t.merges.find(list[i].id, list[i+1].id); m.rank != noRank {
-			queue = append(queue, uint64(m.rank)<<32|uint64(i))
-		}
-	}
-	for i := len(queue)/2 - 1; i >= 0; i-- {
-		queue.down(i)
-	}
-	return list, queue
+// A longWord is a word being merged.
+type longWord struct {
+	merges *mergeTable
+	list   []link
+	lines  map[uint32][]int32 // where the pairs of a rank begin
+	ranks  rankHeap           // of the lines
 }
 
-// enter adds the pair that begins at a position and has a token after it, if it can be merged.
-func (t *BPE) enter(queue pairHeap, list []link, at int32) pairHeap {
-	m := t.merges.find(list[at].id, list[list[at].next].id)
+// enter puts the pair that begins at a position, if it can be merged, in its line, and returns its rank.
+func (w *longWord) enter(at int32) uint32 {
+	next := w.list[at].next
+	if next < 0 {
+		return noRank
+	}
+	m := w.merges.find(w.list[at].id, w.list[next].id)
 	if m.rank == noRank {
-		return queue
+		return noRank
 	}
-	return queue.push(uint64(m.rank)<<32 | uint64(uint32(at)))
+	line, waiting := w.lines[m.rank]
+	if !waiting {
+		w.ranks = w.ranks.push(m.rank)
+	}
+	w.lines[m.rank] = append(line, at)
+	return m.rank
 }
 
-// A pairHeap holds rank<<32 | position, the least first.
-type pairHeap []uint64
+// line merges the pairs of one rank, until one of a lower rank comes up: then the others wait again.
+func (w *longWord) line(rank uint32) {
+	line := w.lines[rank]
+	delete(w.lines, rank)
+	if !slices.IsSorted(line) {
+		slices.Sort(line)
+	}
+	for i, at := range line {
+		if w.merge(at, rank) >= rank {
+			continue
+		}
+		if rest := append(w.lines[rank], line[i+1:]...); len(rest) > 0 {
+			if _, waiting := w.lines[rank]; !waiting {
+				w.ranks = w.ranks.push(rank)
+			}
+			w.lines[rank] = rest
+		}
+		return
+	}
+}
 
-func (h pairHeap) push(x uint64) pairHeap {
+// merge merges the pair at a position if it still is of that rank, and returns the least rank of the pairs it then has
+// with its neighbours.
+func (w *longWord) merge(at int32, rank uint32) uint32 {
+	next := w.list[at].next
+	if w.list[at].id < 0 || next < 0 {
+		return noRank
+	}
+	m := w.merges.find(w.list[at].id, w.list[next].id)
+	if m.rank != rank {
+		return noRank
+	}
+	w.list[at].id, w.list[at].next = m.id, w.list[next].next
+	w.list[next].id = -1
+	if after := w.list[at].next; after >= 0 {
+		w.list[after].prev = at
+	}
+	least := w.enter(at)
+	if before := w.list[at].prev; before >= 0 {
+		least = min(least, w.enter(before))
+	}
+	return least
+}
+
+// A rankHeap holds ranks, the least first.
+type rankHeap []uint32
+
+func (h rankHeap) push(x uint32) rankHeap {
 	h = append(h, x)
 	i := len(h) - 1
 	for i > 0 && h[(i-1)/2] > x {
@@ -79,20 +113,19 @@ func (h pairHeap) push(x uint64) pairHeap {
 	return h
 }
 
-func (h *pairHeap) pop() uint64 {
+func (h *rankHeap) pop() uint32 {
 	old := *h
-	least := old[0]
-	old[0] = old[len(old)-1]
+	least, x := old[0], old[len(old)-1]
 	*h = old[:len(old)-1]
 	if len(*h) > 0 {
-		h.down(0)
+		h.down(x)
 	}
 	return least
 }
 
-// down moves the entry at i to below all that are less.
-func (h pairHeap) down(i int) {
-	x := h[i]
+// down puts x at the top and moves it below all that are less.
+func (h rankHeap) down(x uint32) {
+	i := 0
 	for {
 		child := 2*i + 1
 		if child >= len(h) {
