@@ -27,9 +27,18 @@ type Options struct {
 	// Params are the model's, by names of memory: the source must have their tensors, in their shapes, and no others. nil: it is taken as it is.
 	Params []*tensor.Param
 
+	// KeepNotFinite keeps numbers that are NaN or infinite, and counts them; without it Run ends where it meets the first.
+	KeepNotFinite bool
+
 	// Progress is told how much of the destination there is, from the goroutine that called Run; nil: nobody is.
 	Progress func(done, total int64)
 }
+
+// ErrNotFinite is what Run fails with where numbers of the source are NaN or infinite; with [Options.KeepNotFinite] it goes on.
+var ErrNotFinite = errors.New("has numbers that are NaN or infinite")
+
+// ErrSpoils is what Run fails with where such numbers would have to be packed: one of them spoils all that shares its block.
+var ErrSpoils = errors.New("has numbers that are NaN or infinite, which would spoil what shares their blocks")
 
 // Run converts the checkpoint in the directory from to a new directory to, which must not exist or be empty. If an earlier Run of the
 // same conversion was interrupted it goes on with what that left. When ctx ends it stops after the tensor at hand.
@@ -143,10 +152,10 @@ func (c *converter) tensors(ctx context.Context, j *journal) error {
 			}
 			var err error
 			if rec, err = c.write(u, j); err != nil {
-				return fmt.Errorf("tensor %q: %w", u.name, err)
+				return err
 			}
 		}
-		if err := c.held(rec); err != nil {
+		if err := errors.Join(c.held(rec), c.finite(rec)); err != nil {
 			return err
 		}
 		c.report.add(rec)
@@ -158,6 +167,17 @@ func (c *converter) tensors(ctx context.Context, j *journal) error {
 		}
 	}
 	return nil
+}
+
+// finite refuses a unit with numbers that are not finite, unless they are to be kept.
+func (c *converter) finite(rec record) error {
+	var errs []error
+	for _, odd := range rec.NotFinite {
+		if !c.opt.KeepNotFinite {
+			errs = append(errs, odd.refused(c.from, ErrNotFinite))
+		}
+	}
+	return checkpoint.Join(errs)
 }
 
 func (c *converter) has(u unit) bool {
@@ -202,7 +222,11 @@ func (c *converter) make(u unit) (*tensor.Tensor, record, error) {
 		if err != nil {
 			return nil, rec, err
 		}
-		if p.to == nil && u.is(src) {
+		as := p.to == nil && u.is(src)
+		if err := c.count(&rec, p, src, !as && u.format != (quant.Format{})); err != nil {
+			return nil, rec, err
+		}
+		if as {
 			rec.Way, rec.Loss = hf.Copied.String(), quant.Loss{Numbers: src.Len()}
 			return src, rec, nil
 		}
@@ -215,12 +239,25 @@ func (c *converter) make(u unit) (*tensor.Tensor, record, error) {
 		}
 		way, loss := hf.Convert(piece, src)
 		if math.IsInf(loss.Max, 1) {
-			return nil, rec, fmt.Errorf("%q has a NaN or an infinity, and would spoil what shares its block", p.weight.Name)
+			return nil, rec, fmt.Errorf("%s: tensor %q: has a number too large for %v", c.from, p.weight.Name, u.plain)
 		}
 		rec.Way = way.String()
 		rec.Loss.Add(loss)
 	}
 	return dst, rec, nil
+}
+
+// count notes how many numbers of a part are not finite. It refuses those that are to be packed.
+func (c *converter) count(rec *record, p part, src *tensor.Tensor, packed bool) error {
+	odd := NotFinite{p.weight.Name, quant.NotFinite(src)}
+	switch {
+	case odd.Count == 0:
+		return nil
+	case packed:
+		return odd.refused(c.from, ErrSpoils)
+	}
+	rec.NotFinite = append(rec.NotFinite, odd)
+	return nil
 }
 
 // read returns a part's numbers, and notes that its tensors were read.

@@ -400,7 +400,7 @@ func TestRunRefusesSources(t *testing.T) {
 				}
 			}
 			return list
-		}, nil, "has a NaN or an infinity"},
+		}, nil, `from: tensor "layers.0.attn.wq_a.weight": has numbers that are NaN or infinite, which would spoil what shares their blocks: 1`},
 	} {
 		dir := filepath.Join(t.TempDir(), "from")
 		params := parameters()

@@ -28,6 +28,8 @@ type record struct {
 	Loss  quant.Loss `json:"loss"`
 	Read  []Tensor   `json:"read,omitempty"` // tensors of the source that no unit before has read
 	Wrote []Tensor   `json:"wrote"`
+
+	NotFinite []NotFinite `json:"not_finite,omitempty"`
 }
 
 type firstLine struct {
@@ -44,7 +46,7 @@ func openJournal(dir, identity string) (*journal, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
-		return nil, err
+		return nil, unwritable(dir, err)
 	}
 	j := &journal{f: f, path: path, done: map[string]record{}}
 	if err := lock(f); err != nil {

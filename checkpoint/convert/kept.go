@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -22,12 +23,20 @@ func apart(from, to string) error {
 	}
 	above, err := resolve(filepath.Dir(to))
 	if err != nil {
-		return err
+		return unwritable(to, err)
 	}
 	if rel, err := filepath.Rel(source, above); err == nil && filepath.IsLocal(rel) {
 		return fmt.Errorf("%s: lies in the source %s, want a directory outside of it", to, from)
 	}
 	return nil
+}
+
+// unwritable says why a destination can't be begun, whichever of the files beside it that was found with.
+func unwritable(to string, err error) error {
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		err = file.Err
+	}
+	return fmt.Errorf("%s: can't be written in %s: %w", to, filepath.Dir(to), err)
 }
 
 // resolve returns the one name of a directory.

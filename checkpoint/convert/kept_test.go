@@ -66,12 +66,16 @@ func TestRunRefusesPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(t.TempDir())
+	if err := os.WriteFile("file", nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for to, want := range map[string]string{
 		filepath.Join(src, "to"):  "lies in the source",
 		filepath.Join(link, "to"): "lies in the source",
 		".":                       "want a directory by its name",
 		"../":                     "want a directory by its name",
-		"missing/to":              "no such file or directory",
+		"missing/to":              "missing/to: can't be written in missing: no such file or directory",
+		"file/to":                 "file/to: can't be written in file: not a directory",
 		src:                       "has files (",
 		link:                      "has files (",
 	} {

@@ -32,6 +32,8 @@ type Report struct {
 	Ways    map[string]int `json:"ways"`    // weights by the way they came
 	Loss    quant.Loss     `json:"loss"`    // of all weights together
 
+	NotFinite []NotFinite `json:"not_finite"` // tensors of the source that were kept with such numbers
+
 	Copied  []string `json:"copied"`   // other files that were copied
 	LeftOut []string `json:"left_out"` // what else lies beside the source and was not
 }
@@ -52,16 +54,29 @@ type Weight struct {
 	Loss quant.Loss `json:"loss"`
 }
 
-func describe(name string, t *tensor.Tensor) Tensor {
-	sum := sha256.Sum256(t.Mem)
-	return Tensor{name, t.Type.String(), t.Shape, int64(len(t.Mem)), hex.EncodeToString(sum[:])}
+// NotFinite is how many numbers of a tensor are NaN or infinite.
+type NotFinite struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
 }
 
-// report returns the report of a plan of which nothing is done.
+// refused is the error for a tensor of a directory, which one of this package's says why.
+func (n NotFinite) refused(dir string, why error) error {
+	return fmt.Errorf("%s: tensor %q: %w: %d", dir, n.Name, why, n.Count)
+}
+
+func describe(name string, t *tensor.Tensor) Tensor {
+	sum := sha256.Sum256(t.Mem)
+	shape := append([]int{}, t.Shape...) // of a number alone it is empty, not nothing
+	return Tensor{name, t.Type.String(), shape, int64(len(t.Mem)), hex.EncodeToString(sum[:])}
+}
+
+// report returns the report of a plan of which nothing is done. Its lists are empty, since a list of nothing is one too.
 func (p *plan) report() *Report {
 	return &Report{
-		FromScheme: p.survey.Scheme.String(), FromFormat: formatName(p.recipe),
-		Scheme: p.opt.Scheme.String(), Format: formatName(p.opt.Recipe), Aside: p.survey.Aside, Ways: map[string]int{},
+		FromScheme: p.survey.Scheme.String(), FromFormat: formatName(p.recipe), Scheme: p.opt.Scheme.String(), Format: formatName(p.opt.Recipe),
+		Read: []Tensor{}, Wrote: []Tensor{}, Aside: append([]string{}, p.survey.Aside...),
+		Weights: []Weight{}, Ways: map[string]int{}, NotFinite: []NotFinite{}, Copied: []string{}, LeftOut: []string{},
 	}
 }
 
@@ -75,6 +90,18 @@ func (r *Report) add(rec record) {
 	r.Weights = append(r.Weights, Weight{rec.Unit, rec.Way, rec.Loss})
 	r.Ways[rec.Way]++
 	r.Loss.Add(rec.Loss)
+	for _, odd := range rec.NotFinite {
+		r.keep(odd)
+	}
+}
+
+// keep counts numbers of a tensor that a unit was made of, and others may be.
+func (r *Report) keep(odd NotFinite) {
+	if i := slices.IndexFunc(r.NotFinite, func(n NotFinite) bool { return n.Name == odd.Name }); i >= 0 {
+		r.NotFinite[i].Count += odd.Count
+		return
+	}
+	r.NotFinite = append(r.NotFinite, odd)
 }
 
 // close adds everything up. A tensor that an interrupted attempt read for a unit that was done again counts once.
@@ -116,6 +143,9 @@ func (r *Report) String() string {
 	}
 	fmt.Fprintf(&b, "way    %s\n", strings.Join(ways, ", "))
 	fmt.Fprintf(&b, "loss   %v\n", r.Loss)
+	for _, odd := range r.NotFinite {
+		fmt.Fprintf(&b, "kept   %q %v: %d\n", odd.Name, ErrNotFinite, odd.Count)
+	}
 	if n := len(r.Aside); n > 0 {
 		fmt.Fprintf(&b, "aside  %d tensors of draft layers, first %q\n", n, r.Aside[0])
 	}

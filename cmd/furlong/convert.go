@@ -34,6 +34,7 @@ type convertOptions struct {
 	Format     string `flag:"format" choices:"bf16 fp8 fp8+fp4" help:"formats of weights"`
 	Scheme     string `flag:"scheme" choices:"source ref hybrid memory wire" help:"names of tensors"`
 	ShardBytes int64  `flag:"shard-bytes" help:"largest file, if tensors allow; 0 writes one file"`
+	AllowNaN   bool   `flag:"allow-nan" help:"keep numbers that are NaN or infinite, and count them; without it the first tensor that has some ends the conversion"`
 	Verify     bool   `flag:"verify" help:"then read what was written again, and compute logits of both checkpoints, in float32, and compare them; needs memory for the model"`
 	Threads    int    `flag:"threads" help:"processor threads of --verify; 0 takes all"`
 	JSON       bool   `flag:"json" help:"print one JSON object: every tensor with its digest, every weight with its loss"`
@@ -86,12 +87,21 @@ func runConvert(ctx context.Context, e *env) int {
 	return e.fail(errors.Join(err, out.Verify.check(out.Loss)))
 }
 
-// unfinished reports err, and where the next attempt goes on.
+// unfinished reports err, and what can be done with what is there.
 func (e *env) unfinished(err error, to string) int {
-	if _, none := os.Stat(safetensors.Stage(to) + ".jsonl"); none == nil && errors.Is(err, context.Canceled) {
-		fmt.Fprintf(e.stderr, "furlong convert: what is done is kept in %s; the same command goes on with it\n", safetensors.Stage(to))
+	code, stage := e.fail(err), safetensors.Stage(to)
+	if _, none := os.Stat(stage + ".jsonl"); none != nil {
+		return code
 	}
-	return e.fail(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintf(e.stderr, "furlong convert: what is done is kept in %s; the same command goes on with it\n", stage)
+	case errors.Is(err, convert.ErrNotFinite):
+		fmt.Fprintf(e.stderr, "furlong convert: what is done is kept in %s; the same command with --allow-nan keeps such numbers and goes on, or remove it and %s.jsonl\n", stage, stage)
+	case errors.Is(err, convert.ErrSpoils):
+		fmt.Fprintf(e.stderr, "furlong convert: what is done is left in %s, but nothing can go on with it: mend the source or choose a format that leaves the tensor as it is, and remove it and %s.jsonl\n", stage, stage)
+	}
+	return code
 }
 
 // convert does what the options say, and compares if they say so.
@@ -135,7 +145,7 @@ func (o convertOptions) resolve() (convert.Options, dsv4.Config, error) {
 	if err != nil {
 		return convert.Options{}, dsv4.Config{}, fmt.Errorf("%s: %w", at, err)
 	}
-	how := convert.Options{Layers: len(cfg.Layers), Experts: cfg.Experts, ShardBytes: o.ShardBytes, Params: dsv4.Shapes(cfg)}
+	how := convert.Options{Layers: len(cfg.Layers), Experts: cfg.Experts, ShardBytes: o.ShardBytes, KeepNotFinite: o.AllowNaN, Params: dsv4.Shapes(cfg)}
 	if how.Recipe, err = quant.ParseRecipe(o.Format); err != nil {
 		return how, cfg, err
 	}
