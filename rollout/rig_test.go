@@ -256,9 +256,11 @@ func same(a, b *rl.Sample) error {
 		name string
 		a, b []float32
 	}{
-		{"logprobs", a.LogProbs, b.LogProbs}, {"truncated logprobs", a.TruncLogProbs, b.TruncLogProbs},
+		{"logprobs", a.LogProbs, b.LogProbs},
+		{"truncated logprobs", a.TruncLogProbs, b.TruncLogProbs},
 		{"logprobs of the prompt", a.PromptLogProbs, b.PromptLogProbs},
-		{"what is told", flat(a.Told), flat(b.Told)}, {"what is told of the prompt", flat(a.PromptTold), flat(b.PromptTold)},
+		{"what is told", flat(a.Told), flat(b.Told)},
+		{"what is told of the prompt", flat(a.PromptTold), flat(b.PromptTold)},
 	} {
 		if !slices.EqualFunc(part.a, part.b, bits) {
 			return fmt.Errorf("request %d: %s are %v and %v", a.Request, part.name, part.a, part.b)

@@ -196,7 +196,7 @@ func TestSpacesShareNothing(t *testing.T) {
 	if again := e.all([]rl.Request{in(1, "c")})[1]; again.CachedTokens != 0 {
 		t.Errorf("a new space found %d tokens", again.CachedTokens)
 	}
-	for i := range 300 {
+	for i := range fewer(300, 60) {
 		e.all([]rl.Request{in(1, fmt.Sprint("space", i))})
 	}
 	if n := e.pages.Cache().Spaces(); n > 40 {
