@@ -26,7 +26,8 @@ func bucketFile(i int) string { return fmt.Sprintf("bucket-%05d.fwc", i) }
 // DirName returns the name of a version's folder.
 func DirName(v rl.Version) string { return dirPrefix + v.String() }
 
-// WriteDir writes w into a folder of its own below root and returns the folder's path. A version that is there already is an error.
+// WriteDir writes w into a folder of its own below root and returns the folder's path, when disk has all of it. A version that is there
+// already is an error.
 func WriteDir(ctx context.Context, root string, w rl.Weights) (path string, err error) {
 	path = filepath.Join(root, DirName(w.Version()))
 	if _, err := os.Lstat(path); err == nil {
@@ -41,6 +42,9 @@ func WriteDir(ctx context.Context, root string, w rl.Weights) (path string, err 
 	}
 	if err := os.Rename(temp, path); err != nil {
 		return "", errors.Join(err, os.RemoveAll(temp))
+	}
+	if err := syncDir(root); err != nil {
+		return "", fmt.Errorf("%s: is written, but perhaps not durable: %w", path, err)
 	}
 	return path, nil
 }
@@ -62,10 +66,22 @@ func writeFiles(ctx context.Context, dir string, w rl.Weights) error {
 		i++
 	}
 	write := func(out io.Writer) error { _, err := out.Write(manifest); return err }
-	return errors.Join(writeFile(filepath.Join(dir, manifestFile), write), os.Chmod(dir, 0o755))
+	if err := errors.Join(writeFile(filepath.Join(dir, manifestFile), write), os.Chmod(dir, 0o755)); err != nil {
+		return err
+	}
+	return syncDir(dir)
 }
 
-// writeFile writes a file. It does not wait for the disk: what a power failure leaves of a version, its digests refuse.
+// syncDir waits until the disk has the names in a directory.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// writeFile writes a file and waits until the disk has it: a folder under its final name must not lose to a power failure what it holds.
 func writeFile(path string, write func(io.Writer) error) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -76,7 +92,10 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 	if err := write(out); err != nil {
 		return err
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // OpenDir returns the version in a folder that WriteDir made. Its files are read when it is.
