@@ -13,9 +13,14 @@
 // retracted, ended, or left in place as [Mode] says, the cache gets a new root, and the version changes. A refused update has touched
 // nothing. [Engine.Attestation] says what is served and how that is known; [Engine.Scramble] and [Engine.Compare] put it to the test.
 //
+// Besides tokens a request can ask for scores of its prompt, likeliest tokens, and experts ([rl.Report]), and bring a constraint and a watcher along. All that is
+// told of a token comes from the row of logits that it was drawn from. [Engine.PauseWith], [Engine.Abort], [Engine.Release] and the like are orders as an
+// update is, carried out while paused too.
+//
 // Shapes: T tokens of a pass, R rows whose logits are wanted, V vocabulary.
 // Units: lengths and budgets in tokens; logprobs in nats.
-// Errors: a request that cannot run is an error that names it. A panic in the mathematics ends all requests in flight with an error
+// Errors: a request that cannot run is an error that names it, and wraps rl.ErrFull when too many wait. Logits that are no numbers are an error that wraps
+// rl.ErrBroken. A panic in a constraint or a watcher ends its own request. A panic in the mathematics ends all requests in flight with an error
 // that names the layer and holds the stack; the engine goes on.
-// Sources: ours; docs/adr/0006-rollout-engine.md.
+// Sources: ours; docs/adr/0006-rollout-engine.md, docs/adr/0011-what-requests-ask-for.md.
 package rollout
