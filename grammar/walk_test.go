@@ -80,6 +80,7 @@ func walk(t *testing.T, g *Grammar, v *Vocabulary, dice *rand.Rand, long int) st
 	var out []byte
 	for i := 0; ; i++ {
 		m.Allow(allowed)
+		compare(t, m, allowed, out)
 		token := draw(t, m, allowed, dice, h, i >= long)
 		if token < 0 {
 			t.Fatalf("after %q no token is allowed", out)
@@ -96,6 +97,16 @@ func walk(t *testing.T, g *Grammar, v *Vocabulary, dice *rand.Rand, long int) st
 			return string(out)
 		}
 		out = append(out, v.text[token]...)
+	}
+}
+
+// compare holds a mask against reading each token by itself.
+func compare(t *testing.T, m *Matcher, allowed []bool, out []byte) {
+	t.Helper()
+	for id := range int32(m.r.v.size) {
+		if len(m.r.v.text[id]) > 0 && allowed[id] != (m.r.read(m.at, id) != nil) {
+			t.Fatalf("after %q: token %q is allowed: %v, want %v", out, m.r.v.text[id], allowed[id], !allowed[id])
+		}
 	}
 }
 
