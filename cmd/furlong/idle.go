@@ -37,6 +37,7 @@ func (t *together) Idle() map[string]string {
 	if f.data.File != "" && !evaluates {
 		m.add("nothing is evaluated without --eval-prompt-data", "eval-problems")
 	}
+	f.idleServers(m)
 	f.idleData(m, f.data.File != "")
 	f.idleSampling(m, true, evaluates)
 	return m

@@ -18,6 +18,7 @@ import (
 	rundir "furlong/metrics/run"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
+	"furlong/remote/sglang"
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
@@ -77,7 +78,9 @@ type job struct {
 	set    *config.Set
 	policy *policy
 	dir    *rundir.Dir
-	roll   *rollout.Engine
+	roll   rl.RolloutEngine
+	local  *rollout.Engine // roll, if it is inside
+	remote *sglang.Engine  // roll, if it is not
 	actor  *train.Engine
 	loop   *orchestrator.Loop
 	book   *journal.Journal
@@ -100,6 +103,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	k, closeK := backend(f.model.Backend, f.model.Threads)
 	defer closeK()
 	j := &job{env: e, f: f, set: set, policy: p}
+	defer j.leave()
 	if err := j.assemble(ctx, k); err != nil {
 		return err
 	}
@@ -240,7 +244,7 @@ func (j *job) writeEnd(ctx context.Context, err error) error {
 func (j *job) carryOut(ctx context.Context) error {
 	beside, stop := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan error, 1)
-	go func() { done <- j.roll.Run(beside) }()
+	go func() { done <- j.generate(beside) }()
 	beat := make(chan struct{})
 	go func() { j.dir.Run(beside); close(beat) }()
 	err := j.resumeAndRun(ctx)
@@ -279,7 +283,7 @@ func (j *job) rehearse(ctx context.Context) error {
 		return nil
 	}
 	v := rl.NewVersion(j.dir.Attempt()-1, 0xffffff)
-	sums, err := j.roll.Rehearse(ctx, func() rl.Weights { return j.actor.Publish(v) })
+	sums, err := j.local.Rehearse(ctx, func() rl.Weights { return j.actor.Publish(v) })
 	if err != nil {
 		return fmt.Errorf("--check-weight-update-equal: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"furlong/data"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
+	"furlong/remote/sglang"
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
@@ -24,6 +25,7 @@ type trainFlags struct {
 	loop    orchestrator.Config
 	sample  sampleFlags
 	rollout rollout.Config
+	servers sglang.Config
 	train   train.Config
 	data    data.Config
 	reward  reward.Config
@@ -96,7 +98,7 @@ type batchFlags struct {
 func newTrainFlags() *trainFlags {
 	f := &trainFlags{
 		model: defaultModel(), loop: orchestrator.Default(), sample: defaultSample(), rollout: rollout.Default(),
-		train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
+		servers: sglang.Default(), train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
 	}
 	f.run.Keep = "all"
 	return f
@@ -112,7 +114,8 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	b := &batchFlags{Steps: 1}
 	set := config.New(command, purpose).Layered("tiny-arithmetic")
 	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, b).Add("Sampling", &f.sample)
-	set.Add("Training", &f.train).Add("Rollout engine", &f.rollout).Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
+	set.Add("Training", &f.train).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
+	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
 	set.Add("Checks", &together{f, b}, &graded{f})
 	set.Unheeded("a cycle takes one optimizer step, in which the ratio is 1", "eps-clip", "eps-clip-high", "eps-clip-c")
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
@@ -145,6 +148,9 @@ func (t *together) Validate() error {
 	}
 	if longest >= f.rollout.Context {
 		errs = append(errs, fmt.Errorf("--context-length is %d, want more than --%s-max-response-len (%d)", f.rollout.Context, flag, longest))
+	}
+	if f.isRemote() && f.rollout.CheckUpdates {
+		errs = append(errs, errors.New("--check-weight-update-equal overwrites and compares the engine inside, want it without --rollout-url"))
 	}
 	if f.data.File != "" && f.data.LabelKey == "" {
 		errs = append(errs, errors.New("--prompt-data is given without --label-key: where are the gold answers?"))

@@ -14,7 +14,6 @@ import (
 	"furlong/progress"
 	"furlong/reward"
 	"furlong/rl"
-	"furlong/rollout"
 	"furlong/train"
 )
 
@@ -27,7 +26,7 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 	if err := j.actor.PublishAs(formatOf(j.f.rollout)); err != nil {
 		return err
 	}
-	if j.roll, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k); err != nil {
+	if j.roll, err = j.newRollout(ctx, k); err != nil {
 		return err
 	}
 	if j.grades, err = grader(j.f.reward); err != nil {
@@ -44,6 +43,9 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 func (j *job) wire() {
 	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
 	j.logToRun() // the line has begun a log of its own
+	if j.remote != nil {
+		j.remote.LogTo(j.log)
+	}
 	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Mixed: j.f.mixed(), Load: j.actor.ExpertLoad, Tell: j.tell}
 	j.loop = j.newLoop()
 }

@@ -15,7 +15,7 @@ type Config struct {
 	AdminKey    string        `flag:"rollout-admin-api-key" help:"what they want for weights, pauses and aborts, if that is another key"`
 	Transport   string        `flag:"update-weight-transport" choices:"auto stream disk" help:"how servers of --rollout-url get weights: over the connection, through the folder --update-weight-dir, or auto: the first if a server knows it"`
 	Dir         string        `flag:"update-weight-dir" help:"folder that this process writes and the servers of --rollout-url read; checkpoints of the last two versions stay in it"`
-	Bucket      int           `flag:"update-weight-buffer-size" unit:"bytes" help:"bytes of weights in one call of the stream"`
+	Bucket      int           `flag:"rollout-bucket-bytes" unit:"bytes" help:"bytes of weights in one call of the stream"`
 	Concurrency int           `flag:"rollout-concurrency" help:"most samples that one server of --rollout-url has in hand"`
 	Retries     int           `flag:"rollout-retries" help:"times that a sample is drawn anew when its server failed"`
 	Wait        time.Duration `flag:"rollout-wait" help:"how long servers of --rollout-url may be away: at the beginning, or all of them later"`
@@ -57,7 +57,7 @@ func (c Config) Validate() error {
 		bad("--rollout-url is %q, want http://host:port", c.URLs)
 	}
 	if c.Bucket < 1 {
-		bad("--update-weight-buffer-size is %d, want at least 1", c.Bucket)
+		bad("--rollout-bucket-bytes is %d, want at least 1", c.Bucket)
 	}
 	if c.Concurrency < 1 {
 		bad("--rollout-concurrency is %d, want at least 1", c.Concurrency)

@@ -19,6 +19,8 @@ type Options struct {
 	Mode       string // what becomes of samples in flight when weights change: retract, abort or in_place
 	ConfigJSON []byte // of checkpoints that are written to a folder
 	Experts    int    // routed experts of a layer, for the same
+	Context    int    // tokens of the longest prompt with its response
+	Formats    Formats
 	Log        *slog.Logger
 }
 
@@ -103,7 +105,7 @@ func (e *Engine) meet(ctx context.Context) error {
 	for _, s := range e.servers {
 		f := s.found
 		e.log.Info("rollout server", "url", f.URL, "version", f.Version, "model", f.Model, "weight_version", f.Label, "context_length", f.Context,
-			"max_running", f.Running, "sessions", f.Session, "weights_by", e.transport(s), "seeds", f.Seeds, "experts", f.Experts, "loads", f.Loads)
+			"max_running", f.Running, "sessions", f.Session, "attests", f.Attests, "weights_by", e.transport(s), "seeds", f.Seeds, "experts", f.Experts, "loads", f.Loads)
 	}
 	return nil
 }
@@ -111,7 +113,14 @@ func (e *Engine) meet(ctx context.Context) error {
 // usable reports what keeps a server from serving this engine.
 func (e *Engine) usable(f Found) error {
 	able := f.Stream && f.Session
+	want := e.opt.Formats
 	switch {
+	case f.Context != 0 && f.Context < e.opt.Context:
+		return fmt.Errorf("%s: its context has %d tokens, want at least --context-length (%d)", f.URL, f.Context, e.opt.Context)
+	case f.Formats.Weights != "" && want.Weights != "" && f.Formats.Weights != want.Weights:
+		return fmt.Errorf("%s: it holds weights as %s, and --rollout-format is %s", f.URL, f.Formats.Weights, want.Weights)
+	case f.Formats.Weights != "" && want.State != "" && f.Formats.State != want.State:
+		return fmt.Errorf("%s: it holds attention state as %s, and --rollout-kv-format is %s", f.URL, f.Formats.State, want.State)
 	case e.cfg.Transport == stream && !able:
 		return fmt.Errorf("%s: --update-weight-transport is stream, and it has no /update_weights_from_stream", f.URL)
 	case e.cfg.Transport == auto && !able && e.cfg.Dir == "":
@@ -138,6 +147,9 @@ func (e *Engine) Found() (all []Found) {
 	}
 	return all
 }
+
+// LogTo has what happens from now on logged elsewhere. Nothing may be under way.
+func (e *Engine) LogTo(l *slog.Logger) { e.log = l }
 
 // Close leaves the servers' connections. Nothing may be under way.
 func (e *Engine) Close() { e.wire.http.CloseIdleConnections() }

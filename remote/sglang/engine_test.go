@@ -344,7 +344,7 @@ func TestAttachRefuses(t *testing.T) {
 		"names http://a:1 twice":                 {URLs: []string{"http://a:1,http://a:1/"}, Transport: auto},
 		"want --update-weight-dir with it":       {URLs: []string{f.URL}, Transport: disk},
 		"not ready after 10ms":                   {URLs: []string{"http://127.0.0.1:1"}, Transport: auto, Wait: 10 * time.Millisecond},
-		"--update-weight-buffer-size is -1":      {URLs: []string{f.URL}, Transport: auto, Bucket: -1},
+		"--rollout-bucket-bytes is -1":           {URLs: []string{f.URL}, Transport: auto, Bucket: -1},
 		"--rollout-concurrency is -1":            {URLs: []string{f.URL}, Transport: auto, Concurrency: -1},
 		"--rollout-retries is -1, want 0 or mor": {URLs: []string{f.URL}, Transport: auto, Retries: -1},
 	} {

@@ -24,6 +24,15 @@ type Found struct {
 	Stream  bool // update_weights_from_stream
 	Loads   bool // v1/loads
 	Checker bool // weights_checker
+	Attests bool // it says digests of the weights that it serves
+
+	Formats Formats
+}
+
+// Formats are how an engine holds weights and attention state, as the flags of `furlong serve` spell it; "" where a server does not say.
+type Formats struct {
+	Weights string `json:"rollout_format"`
+	State   string `json:"kv_cache_dtype"`
 }
 
 // look asks a server what it is and what it can. A server that does not know a path of an older generation is asked for that.
@@ -37,6 +46,10 @@ func (w *wire) look(ctx context.Context, url string) (Found, error) {
 	if err := w.either(ctx, url, "/model_info", "/get_model_info", &model); err != nil {
 		return f, err
 	}
+	if err := w.either(ctx, url, "/server_info", "/get_server_info", &f.Formats); err != nil {
+		return f, err
+	}
+	f.Attests = model.Attested != nil
 	f.Version, f.Model, f.Label = about.Version, model.ModelPath, model.WeightVersion
 	f.Context, f.Running, f.Experts, f.Seeds = about.ContextLength, about.MaxRunningRequests, about.ReturnRoutedExperts, about.Deterministic
 	for path, has := range map[string]*bool{

@@ -118,7 +118,7 @@ func (e *Engine) settle(ctx context.Context, p *parcel, old rl.Version, errs []e
 	if good == 0 {
 		return e.refuse(ctx, old, errs)
 	}
-	e.serve(p, errs, told)
+	e.serve(p, agreed(errs, told))
 	for i, s := range e.servers {
 		if errs[i] == nil {
 			e.back(s)
@@ -127,7 +127,7 @@ func (e *Engine) settle(ctx context.Context, p *parcel, old rl.Version, errs []e
 		e.log.Error("rollout server refused an update", "url", s.url, "version", p.version.String(), "why", errs[i].Error())
 		e.lose(s, fmt.Errorf("%w: it did not take version %v: %w", errStale, p.version, errs[i]), true, mostDelay)
 	}
-	return e.agree(p, errs, told)
+	return nil
 }
 
 // announce makes a version known: samples may have it as soon as a server does, and those before it stay known.
@@ -139,15 +139,10 @@ func (e *Engine) announce(p *parcel) {
 }
 
 // serve makes a version the one that is served.
-func (e *Engine) serve(p *parcel, errs []error, told []rl.Attestation) {
+func (e *Engine) serve(p *parcel, a rl.Attestation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.version = p.version
-	for i := range e.servers {
-		if errs[i] == nil {
-			e.told = told[i]
-		}
-	}
+	e.version, e.told = p.version, a
 }
 
 // refuse ends an update that no server took. Servers that still say the old version go on with it.

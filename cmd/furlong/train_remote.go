@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+
+	"furlong/kernels"
+	"furlong/remote/sglang"
+	"furlong/rl"
+	"furlong/rollout"
+)
+
+// isRemote reports whether others generate.
+func (f *trainFlags) isRemote() bool { return len(f.servers.URLs) > 0 }
+
+// newRollout makes the engine that generates: one inside, or one over servers.
+func (j *job) newRollout(ctx context.Context, k kernels.Backend) (rl.RolloutEngine, error) {
+	if !j.f.isRemote() {
+		var err error
+		j.local, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k)
+		return j.local, err
+	}
+	e, err := sglang.Attach(ctx, j.f.servers, sglang.Options{
+		Mode: j.f.rollout.UpdateMode, ConfigJSON: j.policy.files.ConfigJSON, Experts: j.policy.files.Experts, Context: j.f.rollout.Context,
+		Formats: sglang.Formats{Weights: j.f.rollout.Format, State: j.f.rollout.KV}, Log: j.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	j.remote = e
+	return e.Rollout(), nil
+}
+
+// generate drives the engine inside until ctx ends. Servers drive themselves.
+func (j *job) generate(ctx context.Context) error {
+	if j.local == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return j.local.Run(ctx)
+}
+
+// leave ends what there is of servers, and says what became of samples and servers.
+func (j *job) leave() {
+	if j.remote == nil {
+		return
+	}
+	s := j.remote.Stats()
+	j.log.Info("rollout servers", "requests", s.Requests, "samples", s.Samples, "drawn_anew", s.Again, "sent_elsewhere", s.Busy, "servers_lost", s.Lost, "servers_back", s.Back,
+		"servers_stale", s.Stale, "stray_stops", s.Strays, "updates", s.Updates, "updates_refused", s.Refused, "caches_not_flushed", s.Flushes)
+	j.remote.Close()
+}
+
+// idleServers adds what changes nothing about who generates.
+func (f *trainFlags) idleServers(m idle) {
+	if !f.isRemote() {
+		m.add("there is no --rollout-url", "rollout-api-key", "rollout-admin-api-key", "update-weight-transport", "update-weight-dir", "rollout-bucket-bytes",
+			"rollout-concurrency", "rollout-retries", "rollout-wait")
+		return
+	}
+	m.add("the servers of --rollout-url have it as they were started", "sglang-max-running-requests", "sglang-chunked-prefill-size", "sglang-max-total-tokens",
+		"rollout-recent-tokens", "sglang-page-size", "sglang-disable-radix-cache", "max-queued-requests", "enable-return-routed-experts")
+	if f.servers.Transport == "stream" {
+		m.add("weights go over the connection", "update-weight-dir")
+	}
+	if f.servers.Transport == "disk" {
+		m.add("weights go through a folder", "rollout-bucket-bytes")
+	}
+}
