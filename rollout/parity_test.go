@@ -262,7 +262,7 @@ func (r *rig) disturb(d *rand.Rand, m *dsv4.Model, callers chan error, n int) (e
 		default:
 		}
 		var err error
-		switch d.IntN(12) {
+		switch d.IntN(16) {
 		case 0:
 			err = r.Abort(ctx, int64(d.IntN(30)))
 		case 1:
@@ -273,6 +273,10 @@ func (r *rig) disturb(d *rand.Rand, m *dsv4.Model, callers chan error, n int) (e
 			err = r.Retract(ctx)
 		case 4:
 			_ = r.Flush(ctx) // refused while samples run
+		case 5:
+			err = errors.Join(r.PauseWith(ctx, Retract), r.Release(ctx), r.Ping(ctx), r.Abort(ctx, int64(d.IntN(30))), r.Restore(ctx), r.Resume(ctx))
+		case 6:
+			err = errors.Join(r.PauseWith(ctx, Mode(d.IntN(2))), r.Flush(ctx), r.Resume(ctx))
 		default:
 			err = r.do(ctx, func() {})
 		}

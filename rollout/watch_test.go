@@ -208,6 +208,21 @@ func TestSpacesShareNothing(t *testing.T) {
 	}
 }
 
+// Nobody waits for one in another space, from whom there is nothing to have.
+func TestSpacesDoNotWait(t *testing.T) {
+	e := serve(t, settings(), policy(dtype.F32, 1), ref.New[float32]())
+	var reqs []rl.Request
+	for i := range 4 {
+		q := ask(int64(i), text(9, 10), 1)
+		q.Space = fmt.Sprint(i / 2)
+		reqs = append(reqs, q)
+	}
+	e.all(reqs)
+	if s := e.Stats(); s.Passes != 2 || s.CachedTokens != 2*9 {
+		t.Errorf("%d passes, %d tokens found, want 2 and 18", s.Passes, s.CachedTokens)
+	}
+}
+
 // Prompts that begin alike and come together compute the beginning once.
 func TestBeginningsAreComputedOnce(t *testing.T) {
 	cfg := settings()
