@@ -27,6 +27,8 @@ func TestRequestsThatCannotRun(t *testing.T) {
 	cfg.TotalTokens = 64
 	e := serve(t, cfg, policy(dtype.F32, 1), ref.New[float32]())
 	long := make([]int32, 120)
+	biased := ask(1, []int32{1}, 1)
+	biased.Sampling.Bias = []rl.Bias{{Token: 3}, {Token: 40}}
 	for _, tt := range []struct {
 		reqs []rl.Request
 		want string
@@ -36,6 +38,8 @@ func TestRequestsThatCannotRun(t *testing.T) {
 		{[]rl.Request{ask(1, []int32{1, 40}, 5)}, `request 1 (prompt "p", sample 0): token 1 of the prompt is 40, want 0 to 39`},
 		{[]rl.Request{ask(1, []int32{-1}, 5)}, `request 1 (prompt "p", sample 0): token 0 of the prompt is -1, want 0 to 39`},
 		{[]rl.Request{ask(1, []int32{1}, -1)}, `request 1 (prompt "p", sample 0): max_new_tokens is -1, want at least 1`},
+		{[]rl.Request{biased}, `request 1 (prompt "p", sample 0): token 1 of logit_bias is 40, want 0 to 39`},
+		{[]rl.Request{ask(1, append(long, 1), 0)}, `request 1 (prompt "p", sample 0): the prompt has 121 tokens, want at most 120: --context-length is 120`},
 		{[]rl.Request{ask(1, long[:60], 6)}, `request 1 (prompt "p", sample 0): it can grow to 65 tokens, want at most the 64 that all pages hold (--sglang-max-total-tokens)`},
 		{[]rl.Request{ask(1, long[:4], 5), ask(1, long[:4], 5)}, `request 1 (prompt "p", sample 0): its id is already in flight`},
 		{[]rl.Request{{ID: 3}}, `request 3 has no prompt`},

@@ -1,0 +1,124 @@
+package rollout
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"furlong/kv"
+	"furlong/rl"
+	"furlong/rollout/sample"
+)
+
+// A request is one sample in the making. It belongs to the loop.
+type request struct {
+	call   *call
+	ask    rl.Request
+	sample *rl.Sample
+	tokens []int32 // prompt and response
+	limit  int     // tokens at which it ends
+	scale  float32 // of the logits: the inverse temperature
+	seq    kv.Sequence
+	trunc  bool           // a truncated distribution is drawn from
+	shaper *sample.Shaper // of logits, nil for none
+	lost   bool           // its pages went, and it waits to be computed again
+}
+
+// request checks q against everything that does not depend on what is in flight.
+func (e *Engine) request(c *call, q rl.Request) (*request, error) {
+	if q.Prompt == nil {
+		return nil, fmt.Errorf("request %d has no prompt", q.ID)
+	}
+	s := &rl.Sample{Request: q.ID, Prompt: q.Prompt, Index: q.Index, Sampling: q.Sampling}
+	if err := e.valid(q); err != nil {
+		return nil, named(s, err)
+	}
+	n, limit := len(q.Prompt.Tokens), e.cfg.Context
+	if q.Sampling.MaxTokens < limit-n {
+		limit = n + q.Sampling.MaxTokens
+	}
+	return &request{
+		call:   c,
+		ask:    q,
+		sample: s,
+		tokens: slices.Clone(q.Prompt.Tokens),
+		limit:  limit,
+		scale:  q.Sampling.InvTemperature(),
+		trunc:  sample.Truncates(q.Sampling),
+		shaper: sample.NewShaper(q.Sampling, q.Constraint, q.Prompt.Tokens),
+	}, nil
+}
+
+// valid reports the first thing that is wrong with q.
+func (e *Engine) valid(q rl.Request) error {
+	tokens, s := q.Prompt.Tokens, q.Sampling
+	most := e.cfg.Context - 1
+	if s.MaxTokens == 0 { // its prompt is computed, and nothing is drawn
+		s.MaxTokens, most = 1, e.cfg.Context
+	}
+	if err := sample.Validate(s, sample.Wire); err != nil {
+		return err
+	}
+	if len(tokens) == 0 {
+		return errors.New("the prompt has no tokens, want at least 1")
+	}
+	if len(tokens) > most {
+		return fmt.Errorf("the prompt has %d tokens, want at most %d: --context-length is %d", len(tokens), most, e.cfg.Context)
+	}
+	if err := e.inVocab("token %d of the prompt", len(tokens), func(i int) int32 { return tokens[i] }); err != nil {
+		return err
+	}
+	if err := e.inVocab("token %d of logit_bias", len(s.Bias), func(i int) int32 { return s.Bias[i].Token }); err != nil {
+		return err
+	}
+	return e.validReport(q.Report, len(tokens))
+}
+
+// validReport reports the first thing that is wrong with what is asked about a prompt of n tokens and its response.
+func (e *Engine) validReport(r rl.Report, n int) error {
+	switch {
+	case r.Tail < 0 || r.Tail >= n:
+		return fmt.Errorf("%d tokens of the prompt are to be scored, want 0 to %d: all but the first", r.Tail, n-1)
+	case r.Top < 0 || r.Top > e.m.Vocab():
+		return fmt.Errorf("the likeliest %d tokens are asked for, want 0 to %d", r.Top, e.m.Vocab())
+	case r.Experts && e.choices == 0:
+		return errors.New("its experts are asked for, want --enable-return-routed-experts")
+	}
+	return e.inVocab("token %d of those whose logprobs are asked for", len(r.Among), func(i int) int32 { return r.Among[i] })
+}
+
+// inVocab returns an error unless tokens 0 up to n of something are in the vocabulary.
+func (e *Engine) inVocab(what string, n int, token func(i int) int32) error {
+	for i := range n {
+		if t := token(i); t < 0 || int(t) >= e.m.Vocab() {
+			return fmt.Errorf(what+" is %d, want 0 to %d", i, t, e.m.Vocab()-1)
+		}
+	}
+	return nil
+}
+
+// draws reports whether tokens are drawn for r.
+func (r *request) draws() bool { return r.ask.Sampling.MaxTokens > 0 }
+
+// named says which request an error is about.
+func named(s *rl.Sample, err error) error {
+	return fmt.Errorf("request %d (prompt %q, sample %d): %w", s.Request, s.Prompt.ID, s.Index, err)
+}
+
+// likenessTokens is how many tokens requests must begin with alike to wait for one another: what the scheduler finds worth waiting for.
+const likenessTokens = 32
+
+// likeness returns a number that requests share which begin alike in one space; 0 when they would not share rows either. Others may have it
+// too.
+func (e *Engine) likeness(r *request) uint64 {
+	if e.cfg.NoSharing {
+		return 0
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%q", r.ask.Space)
+	for _, t := range r.tokens[:min(likenessTokens, len(r.tokens))] {
+		h.Write([]byte{byte(t), byte(t >> 8), byte(t >> 16), byte(t >> 24)})
+	}
+	return h.Sum64() | 1
+}
