@@ -7,7 +7,10 @@ import (
 
 func cache() []Test {
 	return []Test{
-		{50, "prefix_hit", "the same prompt twice: all whole pages but the last token's are cached", "", paged, prefixHit},
+		{
+			50, "prefix_hit", "the same prompt twice: all whole pages before the last token are cached",
+			"pages are shared to the token: all of the prompt but its last token, whatever the page size", paged, prefixHit,
+		},
 		{51, "eight_identical_prompts", "eight identical prompts at once: one computes, seven share", "", plain, eightIdentical},
 		{52, "multi_turn", "a turn that goes on from an answer finds prompt and answer cached", "", plain, multiTurn},
 		{53, "extra_key", "requests with different extra_key share nothing", "", plain, extraKey},
@@ -31,7 +34,13 @@ func prefixHit(c *check) {
 	p, page := prompt(50, 200), c.page()
 	c.flush()
 	c.equal("cached_tokens after a flush", c.cachedOf(p), 0)
-	c.equal("cached_tokens of the second", c.cachedOf(p), (len(p)-1)/page*page)
+	least, most := (len(p)-1)/page*page, len(p)-1
+	if c.Upstream {
+		most = least
+	}
+	if got := c.cachedOf(p); got < least || got > most {
+		c.Errorf("cached_tokens of the second is %d, want %d to %d", got, least, most)
+	}
 }
 
 func eightIdentical(c *check) {

@@ -319,3 +319,25 @@ func (a answer) succeeded() m {
 	}
 	return o
 }
+
+// brief cuts what would fill a screen.
+func brief(format string, args ...any) string {
+	const most = 900
+	s := fmt.Sprintf(format, args...)
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "..."
+}
+
+// Errorf is that of [testing.TB], cut to a readable length.
+func (c *check) Errorf(format string, args ...any) {
+	c.Helper()
+	c.TB.Error(brief(format, args...))
+}
+
+// Fatalf is that of [testing.TB], cut to a readable length.
+func (c *check) Fatalf(format string, args ...any) {
+	c.Helper()
+	c.TB.Fatal(brief(format, args...))
+}

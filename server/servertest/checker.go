@@ -20,7 +20,7 @@ func (c *check) checksums() m {
 	first, _ := ranks[0].(m)
 	sums, _ := first["checksums"].(m)
 	if len(sums) == 0 {
-		c.Fatalf("a rank is %.300v, want checksums", first)
+		c.Fatalf("a rank is %v, want checksums", first)
 	}
 	for name, v := range sums {
 		if s, _ := v.(string); len(s) != 16 {

@@ -85,7 +85,7 @@ func serverInfo(c *check) {
 		}
 	}
 	if l, ok := two["internal_states"].([]any); !ok || len(l) == 0 {
-		c.Errorf("internal_states is %.100v, want a list with an entry for each rank", two["internal_states"])
+		c.Errorf("internal_states is %v, want a list with an entry for each rank", two["internal_states"])
 	}
 	if u, err := url.Parse(c.URL); err == nil && c.Start != nil {
 		c.equal("host", two["host"], u.Hostname())

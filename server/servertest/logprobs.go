@@ -39,7 +39,7 @@ func noLogprobs(c *check) {
 	for _, where := range []string{"input", "output"} {
 		for _, what := range []string{"token_logprobs", "top_logprobs", "token_ids_logprobs"} {
 			if v, ok := r.meta()[where+"_"+what]; ok && v != nil {
-				c.Errorf("%s_%s is %.100v though nobody asked", where, what, v)
+				c.Errorf("%s_%s is %v though nobody asked", where, what, v)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func chatLogprobs(c *check) {
 		}
 	}
 	if v := c.chat(turns("What is 2+2?")).m["logprobs"]; v != nil {
-		c.Errorf("logprobs is %.100v though nobody asked", v)
+		c.Errorf("logprobs is %v though nobody asked", v)
 	}
 }
 

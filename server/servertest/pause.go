@@ -105,7 +105,7 @@ func (g *company) still(d time.Duration) {
 }
 
 func retract(c *check) {
-	g := c.company(680, min(c.long(), 3000))
+	g := c.company(680, min(c.long(), 700))
 	began := time.Now()
 	c.pause("retract")
 	if took := time.Since(began); took > time.Second {
@@ -124,7 +124,7 @@ func retract(c *check) {
 }
 
 func inPlace(c *check) {
-	g := c.company(690, min(c.long(), 3000))
+	g := c.company(690, min(c.long(), 700))
 	c.pause("in_place")
 	g.still(300 * time.Millisecond)
 	if a := c.get("/flush_cache").must(400); len(a.body) == 0 {
@@ -178,7 +178,7 @@ func flushRules(c *check) {
 }
 
 func pausedHealth(c *check) {
-	g := c.company(730, min(c.long(), 3000))
+	g := c.company(730, min(c.long(), 700))
 	for _, mode := range []string{"in_place", "retract"} {
 		c.pause(mode)
 		c.get("/health").must(200)

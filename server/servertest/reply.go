@@ -74,7 +74,7 @@ func (a answer) replies(n int) []reply {
 	for _, v := range l {
 		o, ok := v.(m)
 		if !ok {
-			a.c.Fatalf("answer %d is %.200v, want an object", len(out), v)
+			a.c.Fatalf("answer %d is %v, want an object", len(out), v)
 		}
 		r := reply{a.c, o}
 		r.whole()
@@ -92,7 +92,7 @@ func (r reply) whole() {
 	}
 	if l, ok := r.meta()["output_token_logprobs"]; ok {
 		if got := len(r.triples("output_token_logprobs")); got != n {
-			r.c.Fatalf("completion_tokens is %d, but there are %d output_token_logprobs: %.200v", n, got, l)
+			r.c.Fatalf("completion_tokens is %d, but there are %d output_token_logprobs: %v", n, got, l)
 		}
 	}
 	if _, ok := r.meta()["weight_version"].(string); !ok {
@@ -105,7 +105,7 @@ func (r reply) meta() m {
 	r.c.Helper()
 	o, ok := r.raw["meta_info"].(m)
 	if !ok {
-		r.c.Fatalf("meta_info is %.200v, want an object", r.raw["meta_info"])
+		r.c.Fatalf("meta_info is %v, want an object", r.raw["meta_info"])
 	}
 	return o
 }
@@ -115,7 +115,7 @@ func (r reply) text() string {
 	r.c.Helper()
 	s, ok := r.raw["text"].(string)
 	if !ok {
-		r.c.Fatalf("text is %.200v, want a string", r.raw["text"])
+		r.c.Fatalf("text is %v, want a string", r.raw["text"])
 	}
 	return s
 }
@@ -158,7 +158,7 @@ func (c *check) ints(v any) ids {
 	c.Helper()
 	l, ok := v.([]any)
 	if !ok {
-		c.Fatalf("got %.200v, want an array of integers", v)
+		c.Fatalf("got %v, want an array of integers", v)
 	}
 	out := make(ids, 0, len(l))
 	for _, x := range l {
@@ -209,7 +209,7 @@ func (c *check) triples(v any, name string) []triple {
 	c.Helper()
 	l, ok := v.([]any)
 	if !ok {
-		c.Fatalf("%s is %.200v, want an array", name, v)
+		c.Fatalf("%s is %v, want an array", name, v)
 	}
 	out := make([]triple, 0, len(l))
 	for i, x := range l {
@@ -222,7 +222,7 @@ func (c *check) triple(v any, name string) triple {
 	c.Helper()
 	l, _ := v.([]any)
 	if len(l) != 3 {
-		c.Fatalf("%s is %.200v, want three members", name, v)
+		c.Fatalf("%s is %v, want three members", name, v)
 	}
 	t := triple{math.NaN(), c.integer(l[1], name+"[1]"), l[2]}
 	if n, ok := l[0].(json.Number); ok {
@@ -244,7 +244,7 @@ func (r reply) nested(name string) [][]triple {
 	r.c.Helper()
 	l, ok := r.meta()[name].([]any)
 	if !ok {
-		r.c.Fatalf("%s is %.200v, want an array", name, r.meta()[name])
+		r.c.Fatalf("%s is %v, want an array", name, r.meta()[name])
 	}
 	var out [][]triple
 	for i, x := range l {
@@ -299,7 +299,7 @@ func (c *check) near(what string, got, want []float64) {
 func (c *check) same(what string, got, want reply) {
 	c.Helper()
 	if !slices.Equal(got.ids(), want.ids()) {
-		c.Fatalf("%s: output_ids are %.200v, want %.200v", what, got.ids(), want.ids())
+		c.Fatalf("%s: output_ids are %v, want %v", what, got.ids(), want.ids())
 	}
 	if got.text() != want.text() {
 		c.Fatalf("%s: text is %.200q, want %.200q", what, got.text(), want.text())
@@ -322,6 +322,6 @@ func (c *check) same(what string, got, want reply) {
 func (c *check) equal(what string, got, want any) {
 	c.Helper()
 	if !reflect.DeepEqual(got, want) {
-		c.Fatalf("%s is %.300v, want %.300v", what, got, want)
+		c.Fatalf("%s is %v, want %v", what, got, want)
 	}
 }

@@ -136,7 +136,9 @@ func (c *check) gateway(workers ...string) *check {
 }
 
 func realRouter(c *check) {
-	python(c.TB, c.Target, "sglang_router")
+	if lacks := python(c.TB, c.Target, "sglang_router"); lacks != "" {
+		c.Skip(lacks)
+	}
 	one, two := c.start(), c.start()
 	if two.Kill == nil {
 		c.Skip("needs servers that can be killed")

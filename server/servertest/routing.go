@@ -19,7 +19,7 @@ func (r reply) routed() []int32 {
 	r.c.Helper()
 	s, ok := r.meta()["routed_experts"].(string)
 	if !ok {
-		r.c.Fatalf("routed_experts is %.100v, want base64", r.meta()["routed_experts"])
+		r.c.Fatalf("routed_experts is %v, want base64", r.meta()["routed_experts"])
 	}
 	raw, err := base64.StdEncoding.DecodeString(s)
 	if err != nil || len(raw)%4 != 0 {
@@ -61,7 +61,7 @@ func routedExperts(c *check) {
 	stop := c.generate(ask(p, greedy(30, m{"stop_token_ids": ids{cold.ids()[5]}}), want))
 	c.equal("numbers after a stop", len(stop.routed()), (len(p)+stop.int("completion_tokens")-1)*row)
 	if v, ok := c.generate(ask(p, full(2))).meta()["routed_experts"]; ok && v != nil {
-		c.Errorf("routed_experts is %.50v though nobody asked", v)
+		c.Errorf("routed_experts is %v though nobody asked", v)
 	}
 }
 

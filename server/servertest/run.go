@@ -9,13 +9,19 @@ import (
 
 // Run asks all numbered questions, as subtests GROUP/T01_NAME. A test that the target can't be asked is skipped and says what it lacks.
 func Run(t *testing.T, g *Target) {
-	idle := rest(t, g)
+	r := run{idle: rest(t, g), client: new(foreigner)}
 	for _, group := range Groups() {
-		t.Run(group.Name, func(t *testing.T) { runGroup(t, g, group, idle) })
+		t.Run(group.Name, func(t *testing.T) { r.group(t, g, group) })
 	}
 }
 
-func runGroup(t *testing.T, g *Target, group Group, idle *resting) {
+// A run is what the tests of one run share.
+type run struct {
+	idle   *resting
+	client *foreigner
+}
+
+func (r run) group(t *testing.T, g *Target, group Group) {
 	if g.Start != nil && (len(group.Flags) > 0 || group.Own) {
 		g = g.Start(t, group.Flags...)
 	}
@@ -25,14 +31,14 @@ func runGroup(t *testing.T, g *Target, group Group, idle *resting) {
 		}
 		t.Run(test.Title(), func(t *testing.T) {
 			c := begin(t, g)
-			c.idle = idle
+			c.idle = r.idle
 			if g.Start == nil && !c.has(group.Flags) {
 				t.Skipf("needs a server started with %s", strings.Join(group.Flags, " "))
 			}
 			test.do(c)
 			c.alive()
 			if number := test.Number; number >= 84 && number <= 89 {
-				t.Run("openai_client", func(t *testing.T) { sdk(t, g, number) })
+				t.Run("openai_client", func(t *testing.T) { r.client.ask(t, g, number) })
 			}
 		})
 	}

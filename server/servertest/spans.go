@@ -19,7 +19,7 @@ func spansInPlace(c *check) { c.spans("in_place") }
 func (c *check) spans(mode string) {
 	p := c.pair(c, "bf16")
 	c.update(p.A, "11")
-	g := c.company(1110, min(c.long(), 3000))
+	g := c.company(1110, min(c.long(), 700))
 	time.Sleep(20 * time.Millisecond)
 	c.pause(mode)
 	if mode == "retract" {

@@ -49,11 +49,11 @@ func (c *check) streamOf(path string, body m) *stream {
 		c.Fatalf("stream: %v", err)
 	}
 	s := &stream{c: c, res: res, cancel: cancel, ended: make(chan struct{}), more: make(chan struct{}, 1)}
+	go s.read()
 	c.Cleanup(s.close)
 	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
 		c.Fatalf("stream: %d with content type %q, want 200 and text/event-stream", res.StatusCode, res.Header.Get("Content-Type"))
 	}
-	go s.read()
 	return s
 }
 
@@ -226,7 +226,7 @@ func badStream(c *check) {
 		r := c.stream(bad).all()
 		e, _ := r[0].raw["error"].(m)
 		if s, _ := e["message"].(string); len(r) != 1 || s == "" {
-			c.Errorf("%v: stream is %.300v, want one frame with error.message", bad, r)
+			c.Errorf("%v: stream is %v, want one frame with error.message", bad, r)
 		} else if !c.Upstream && e["code"] != json.Number("400") {
 			c.Errorf("%v: error is %v, want code 400", bad, e)
 		}

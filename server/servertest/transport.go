@@ -54,8 +54,7 @@ func unknownSampling(c *check) {
 		}
 		return
 	}
-	a.must(400)
-	if s := a.nested(); !strings.Contains(s, "temprature") {
+	if s := a.must(400).message(); !strings.Contains(s, "temprature") {
 		c.Errorf("message is %q, want the key named", s)
 	}
 }
@@ -173,7 +172,7 @@ func keepAlive(c *check) {
 func longPrompt(c *check) {
 	const n = 131072
 	if c.Long != "" && c.Start != nil {
-		c = c.start("--model-path", c.Long)
+		c = c.start("--model-path", c.Long, "--context-length", "131328", "--max-running-requests", "2")
 	}
 	if c.context() < n+8 {
 		c.Skipf("needs a context of more than %d tokens, this one has %d", n, c.context())
