@@ -16,6 +16,7 @@ func (s *Server) openaiRoutes() []route {
 		{"GET", "/v1/models", user, s.models},
 		{"GET", "/v1/models/{id...}", user, s.model},
 		{"POST", "/v1/completions", user, s.completions},
+		{"POST", "/v1/chat/completions", user, s.chat},
 	}
 }
 
@@ -51,7 +52,7 @@ func wished(o *openai.Options, p sglang.Params) (*sglang.Generate, error) {
 	}
 	g := &sglang.Generate{
 		Params: sglang.One(p), ReturnRoutedExperts: o.ReturnRoutedExperts, RoutedExpertsStart: o.RoutedExpertsStart,
-		ReturnIndexerTopK: o.ReturnIndexerTopK,
+		ReturnIndexerTopK: o.ReturnIndexerTopK, ReturnTextInLogProbs: o.ReturnMeta, ReturnLogProb: sglang.One(o.ReturnMeta),
 	}
 	if o.ReturnHiddenStates != nil && string(*o.ReturnHiddenStates) != "false" {
 		g.ReturnHiddenStates = string(*o.ReturnHiddenStates)

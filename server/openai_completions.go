@@ -109,7 +109,6 @@ func (s *Server) completion(c *openai.Completion, p *plan, i int, a *answer, sen
 		out.PromptTokenIDs = a.prompt
 	}
 	if c.ReturnMeta {
-		p.wants[i].texts = true
 		out.Meta = new(s.wire(a, &p.wants[i]).Meta)
 	}
 	sent.tokens, sent.prompt = len(a.tokens), true

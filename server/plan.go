@@ -102,8 +102,16 @@ func (s *Server) prompts(g *sglang.Generate) (ids [][]int32, many bool, err erro
 // model wants one.
 func (s *Server) encode(text string, begin bool) []int32 {
 	ids := s.parts.Tokenizer.EncodeSpecial(text)
-	if bos := s.parts.Tokenizer.BOS(); begin && s.parts.Begin && bos >= 0 && (len(ids) == 0 || ids[0] != bos) {
-		ids = slices.Insert(ids, 0, bos)
+	if begin {
+		return s.begun(ids)
+	}
+	return ids
+}
+
+// begun puts the token that begins a text before ids, where the model wants one and it is not there.
+func (s *Server) begun(ids []int32) []int32 {
+	if bos := s.parts.Tokenizer.BOS(); s.parts.Begin && bos >= 0 && (len(ids) == 0 || ids[0] != bos) {
+		return slices.Insert(ids, 0, bos)
 	}
 	return ids
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 
 	"furlong/rl"
@@ -15,6 +17,7 @@ type script struct {
 	say  []int32
 	gate chan struct{} // a token each, when not nil
 	fail error         // of every Generate
+	torn atomic.Bool   // what was begun fails
 	dead chan struct{} // when not nil, Ping waits for its close
 
 	stats rollout.Stats
@@ -48,6 +51,9 @@ func (s *script) grow(ctx context.Context, r rl.Request, smp *rl.Sample) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+	}
+	if s.torn.Load() {
+		return fmt.Errorf("request %d: %w", r.ID, rl.ErrBroken)
 	}
 	token := tokenizer.Bytes{}.EOS()
 	if n := len(smp.Response); n < len(s.say) {

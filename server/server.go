@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furlong/api/sglang"
+	"furlong/chat"
 	"furlong/rl"
 	"furlong/rollout"
 	"furlong/tokenizer"
@@ -44,8 +45,10 @@ type Parts struct {
 	// Constrain returns a fresh constraint of a kind (regex, json_schema, ebnf, structural_tag) for one sample. nil: there are none.
 	Constrain func(kind, source string) (rl.Constraint, error)
 
-	// Render returns the ids of a conversation: messages, tools and chat_template_kwargs as the chat endpoints take them. nil: there is no template.
-	Render func(messages, tools, kwargs json.RawMessage) ([]int32, error)
+	// Template renders conversations and reads their answers. nil: there are no chat endpoints.
+	Template chat.Template
+
+	Weights *Weights // nil: the weights stay as they are
 
 	Log   *slog.Logger
 	Clock func() time.Time // nil is time.Now
@@ -77,6 +80,7 @@ type Server struct {
 	started   time.Time
 
 	jobs    registry
+	updates updates
 	labels  labels
 	health  health
 	meter   meter
@@ -112,6 +116,9 @@ func New(cfg Config, e Engine, parts Parts) (*Server, error) {
 	s.path.Store(&parts.Model.Path)
 	s.profile.dir = cfg.ProfileDir
 	s.series = newSeries(s)
+	if err := s.updates.begin(parts.Weights); err != nil {
+		return nil, err
+	}
 	if s.handler, err = s.routes(); err != nil {
 		return nil, err
 	}

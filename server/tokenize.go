@@ -42,25 +42,13 @@ func (s *Server) tokens(in *sglang.Tokenize) (sglang.IDs, error) {
 	case in.Prompt.IsZero() == (in.Messages == nil):
 		return sglang.IDs{}, bad("prompt and messages are both there or both missing, want one of them")
 	case in.Messages != nil:
-		return s.conversation(in)
+		return s.rendered(in)
 	}
 	ids := sglang.IDs{Many: in.Prompt.Many, Lists: [][]int32{}}
 	for _, text := range in.Prompt.Values {
 		ids.Lists = append(ids.Lists, append([]int32{}, s.encode(text, or(in.AddSpecialTokens, true))...))
 	}
 	return ids, nil
-}
-
-// conversation returns the ids of a conversation as the chat endpoints render it.
-func (s *Server) conversation(in *sglang.Tokenize) (sglang.IDs, error) {
-	if s.parts.Render == nil {
-		return sglang.IDs{}, refusal{http.StatusNotImplemented, "messages are there, want prompt: the server has no chat template"}
-	}
-	ids, err := s.parts.Render(in.Messages, in.Tools, in.ChatTemplateKwargs)
-	if err != nil {
-		return sglang.IDs{}, bad("messages: %w", err)
-	}
-	return sglang.OneIDs(ids), nil
 }
 
 // detokenize answers the text of ids.

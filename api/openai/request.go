@@ -85,18 +85,18 @@ type Chat struct {
 	Options  `json:"-"`
 	Sampling `json:"-"`
 
-	Messages            []Message      `json:"messages"`
-	InputIDs            sglang.Tokens  `json:"input_ids,omitempty"` // in place of the template's
-	MaxTokens           *int           `json:"max_tokens,omitempty"`
-	MaxCompletionTokens *int           `json:"max_completion_tokens,omitempty"` // wins
-	LogProbs            bool           `json:"logprobs,omitempty"`
-	TopLogProbs         *int           `json:"top_logprobs,omitempty"`
-	Tools               []Tool         `json:"tools,omitempty"`
-	ToolChoice          ToolChoice     `json:"tool_choice,omitzero"`
-	ReasoningEffort     *string        `json:"reasoning_effort,omitempty"`
-	SeparateReasoning   *bool          `json:"separate_reasoning,omitempty"`
-	TemplateArgs        map[string]any `json:"chat_template_kwargs,omitempty"`
-	ContinueFinal       bool           `json:"continue_final_message,omitempty"`
+	Messages            []Message                  `json:"messages"`
+	InputIDs            sglang.Tokens              `json:"input_ids,omitempty"` // in place of the template's
+	MaxTokens           *int                       `json:"max_tokens,omitempty"`
+	MaxCompletionTokens *int                       `json:"max_completion_tokens,omitempty"` // wins
+	LogProbs            bool                       `json:"logprobs,omitempty"`
+	TopLogProbs         *int                       `json:"top_logprobs,omitempty"`
+	Tools               []Tool                     `json:"tools,omitempty"`
+	ToolChoice          ToolChoice                 `json:"tool_choice,omitzero"`
+	ReasoningEffort     *string                    `json:"reasoning_effort,omitempty"`
+	SeparateReasoning   *bool                      `json:"separate_reasoning,omitempty"`
+	TemplateArgs        map[string]json.RawMessage `json:"chat_template_kwargs,omitempty"`
+	ContinueFinal       bool                       `json:"continue_final_message,omitempty"`
 }
 
 // ReadChat reads a request.
@@ -161,6 +161,13 @@ type Function struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 	Strict      *bool           `json:"strict,omitempty"`
+	Whole       json.RawMessage `json:"-"` // as it came
+}
+
+// UnmarshalJSON reads a function.
+func (f *Function) UnmarshalJSON(raw []byte) error {
+	f.Whole = bytes.Clone(raw)
+	return sglang.Decode(raw, f)
 }
 
 // A ToolChoice says whether tools must be called: auto (and absent), none, required, or the name of a function.

@@ -76,6 +76,9 @@ func member(raw json.RawMessage, field reflect.Value) error {
 	return nil
 }
 
+// Value reads one JSON value into what to points to. Absent and null leave it.
+func Value(raw []byte, to any) error { return member(raw, reflect.ValueOf(to).Elem()) }
+
 // fields are a struct's, by their JSON names.
 type fields struct {
 	names []string // in the order of the struct

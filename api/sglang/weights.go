@@ -126,6 +126,13 @@ type Memory struct {
 	Tags Strings `json:"tags,omitempty"` // kv_cache, weights, cuda_graph; none is all
 }
 
+// Adapters is what the endpoints of LoRA adapters answer.
+type Adapters struct {
+	Success bool              `json:"success"`
+	Message string            `json:"error_message,omitempty"`
+	Loaded  map[string]string `json:"loaded_adapters"` // paths by names
+}
+
 // UpdateIPC is the body of POST /update_weights_from_ipc.
 type UpdateIPC struct {
 	Handles    map[string]json.RawMessage `json:"zmq_handles"`

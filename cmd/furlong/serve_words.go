@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"furlong/chat"
 	"furlong/server"
 	"furlong/tokenizer"
 )
@@ -34,6 +35,11 @@ func (f servedFlags) words(p *server.Parts, log *slog.Logger) error {
 		}
 		facts := t.Facts()
 		p.Tokenizer, p.Begin, p.StopIDs = t, facts.AddBOS, facts.Stops
+	}
+	if t, err := chat.For(p.Tokenizer, dir); err != nil {
+		log.Warn("no chat template, /v1/chat/completions is off", "why", err.Error())
+	} else {
+		p.Template = t
 	}
 	if size := p.Tokenizer.Size(); size > p.Model.Vocab {
 		return fmt.Errorf("%s: the tokenizer has %d tokens, want at most the %d of the model", dir, size, p.Model.Vocab)
