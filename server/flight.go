@@ -62,7 +62,7 @@ type group struct {
 
 // start registers the jobs of specs.
 func (s *Server) start(specs []spec, followed bool) (*group, error) {
-	if s.engine.Stats().Released {
+	if s.released() {
 		return nil, refusal{http.StatusServiceUnavailable, "memory is released, want it resumed first (/resume_memory_occupation)"}
 	}
 	g := &group{s: s, jobs: make([]*job, len(specs)), sent: make([]int, len(specs))}

@@ -84,7 +84,7 @@ const pulseEvery = 5 * time.Millisecond
 func (s *Server) pulse(ctx context.Context) error {
 	st, before := s.engine.Stats(), s.meter.outputs.Load()
 	switch {
-	case st.Released:
+	case s.released():
 		return refusal{http.StatusServiceUnavailable, "memory is released"}
 	case st.Paused:
 		return nil

@@ -36,6 +36,8 @@ func (s *Server) table() []route {
 		s.tokenizeRoutes(),
 		s.profileRoutes(),
 		s.openaiRoutes(),
+		s.weightRoutes(),
+		s.adapterRoutes(),
 		s.absentRoutes(),
 	)
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"furlong/checkpoint/intake"
 	"furlong/rollout"
 	"furlong/server"
 )
@@ -73,7 +74,7 @@ func (e *env) announce(address, file string) error {
 			return err
 		}
 	}
-	fmt.Fprintf(e.stderr, "furlong serve: listening on %s\n", address)
+	fmt.Fprintf(e.stderr, "furlong %s: listening on %s\n", e.name, address)
 	return nil
 }
 
@@ -102,7 +103,8 @@ func (e *env) drain(ctx context.Context, s *server.Server, d *door, patience tim
 type loaded struct {
 	engine *rollout.Engine
 	policy *policy
-	ended  chan error // gets why the engine's loop ended
+	held   *intake.Model // what the engine holds
+	ended  chan error    // gets why the engine's loop ended
 	stop   context.CancelFunc
 	closeK func()
 }
@@ -111,6 +113,9 @@ type loaded struct {
 func (e *env) load(ctx context.Context, f *serveFlags) (*loaded, error) {
 	line := e.follow("load", "steps", 3, f.talk)
 	defer line.Finish()
+	if err := f.own(); err != nil {
+		return nil, err
+	}
 	line.Set(0, "reading weights")
 	p, err := f.what.policy(f.rollout, e.log)
 	if err != nil {
@@ -121,13 +126,19 @@ func (e *env) load(ctx context.Context, f *serveFlags) (*loaded, error) {
 	}
 	line.Set(1, "making the engine")
 	k, closeK := backend(f.what.Backend, f.what.Threads)
-	engine, err := rollout.New(f.rollout, p.twin(f.what.model()), k)
+	m := p.twin(f.what.model())
+	engine, err := rollout.New(f.rollout, m, k)
+	if err != nil {
+		closeK()
+		return nil, err
+	}
+	held, err := intake.Describe(m.Params(), p.files.Layers, p.files.Experts)
 	if err != nil {
 		closeK()
 		return nil, err
 	}
 	inner, stop := context.WithCancel(context.WithoutCancel(ctx))
-	l := &loaded{engine: engine, policy: p, ended: make(chan error, 1), stop: stop, closeK: closeK}
+	l := &loaded{engine: engine, policy: p, held: held, ended: make(chan error, 1), stop: stop, closeK: closeK}
 	go func() { l.ended <- engine.Run(inner) }()
 	line.Set(2, "deriving layouts")
 	if err := serveOnce(ctx, engine, p, formatOf(f.rollout)); err != nil {

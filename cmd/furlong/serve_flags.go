@@ -72,6 +72,7 @@ func newServeFlags() *serveFlags {
 		server:  server.Default(),
 		rollout: rollout.Default(),
 	}
+	f.rollout.Format = "" // the checkpoint's
 	return f
 }
 

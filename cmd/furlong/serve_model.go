@@ -48,7 +48,7 @@ func (f servedFlags) policy(r rollout.Config, log *slog.Logger) (*policy, error)
 func (l *loaded) parts(f *serveFlags, at *net.TCPAddr, log *slog.Logger) (server.Parts, error) {
 	path := cmp.Or(f.what.Model, "built-in")
 	p := server.Parts{
-		Log: log,
+		Log: log, Weights: l.weights(f),
 		Model: server.Model{
 			Path: path, Name: cmp.Or(f.what.Name, path), TokenizerPath: cmp.Or(f.what.Tokenizer, path), Type: "deepseek_v4",
 			Architectures: []string{"DeepseekV4ForCausalLM"}, Vocab: l.policy.Config().Vocab, Context: f.rollout.Context, Experts: f.rollout.Experts,
