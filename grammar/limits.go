@@ -14,6 +14,6 @@ const (
 // What a reader may take. Meeting one of these leaves tokens out that might be allowed, never the other way round; Matcher.Narrowed counts it.
 const (
 	maxPairs  = 1 << 12  // places that a text may have come to
-	maxEffort = 1 << 20  // places looked at for one mask: some 50 ms
-	maxMemory = 64 << 20 // bytes that a grammar and a vocabulary remember together before they start again
+	maxEffort = 1 << 19  // places looked at for one mask: under 100 ms
+	maxMemory = 32 << 20 // bytes that a grammar and a vocabulary remember together before they start again
 )

@@ -33,6 +33,9 @@ func (r *reader) maskOf(s *set) *mask {
 			continue
 		}
 		after := r.follow(s.pairs[i].under)
+		if after.done && len(after.pairs) == 1 {
+			continue // nothing but an end follows
+		}
 		for _, t := range p.exits {
 			r.walk(t, after, nil)
 		}
@@ -77,15 +80,39 @@ func (r *reader) walk(t int32, s *set, exits *[]int32) {
 			i = v.stop[i]
 			continue
 		}
-		for _, id := range v.own(i) {
-			r.marks[id>>6] |= 1 << (id & 63)
+		if to == from && v.below[i]&^r.loops(to) == 0 {
+			r.mark(v.sorted[v.first[i]:v.first[v.stop[i]]])
+			i = v.stop[i]
+			continue
 		}
+		r.mark(v.own(i))
 		if to.open && exits != nil && v.stop[i] > i+1 {
 			*exits = append(*exits, i)
 		}
 		r.path[v.depth[i]] = to
 		i++
 	}
+}
+
+func (r *reader) mark(ids []int32) {
+	for _, id := range ids {
+		r.marks[id>>6] |= 1 << (id & 63)
+	}
+}
+
+// loops returns the groups of bytes that leave a set where it is: below a node with no others all tokens are alike. None, where the set has the
+// hole, since each exit is listed; nor before there is nothing left to explore for it.
+func (r *reader) loops(s *set) uint64 {
+	if s.looked || s.open || r.effort > maxEffort {
+		return s.loops
+	}
+	s.looked, s.loops = true, ^uint64(0)
+	for b := range 256 {
+		if r.step(s, r.g.class[b]) != s {
+			s.loops &^= 1 << groupOf[b]
+		}
+	}
+	return s.loops
 }
 
 // explore steps to where the reader was not yet, or says nil when that is too much for this mask.
@@ -106,9 +133,7 @@ func (r *reader) add(m *mask) {
 	for i, w := range m.bits {
 		r.marks[i] |= w
 	}
-	for _, id := range m.list {
-		r.marks[id>>6] |= 1 << (id & 63)
-	}
+	r.mark(m.list)
 }
 
 // pack makes a mask of what is marked.

@@ -23,6 +23,9 @@ type set struct {
 	mask  *mask
 	era   int // in which it remembers
 	left  int // the reader's tick when it was last left for
+
+	loops  uint64 // groups of bytes that lead back to it, when that was looked at
+	looked bool
 }
 
 // compare orders pairs by node and, within, by age of what follows.
@@ -139,6 +142,10 @@ func (r *reader) close(came []pair) *set {
 func (r *reader) leave() {
 	r.tick++
 	for i := 0; i < len(r.places); i++ {
+		if len(r.places) > 8*maxPairs {
+			r.narrowed = true
+			break
+		}
 		p := r.places[i]
 		if r.g.nodes[p.node].final && p.under.left != r.tick {
 			p.under.left = r.tick
@@ -159,6 +166,7 @@ func (r *reader) enter() {
 	for len(r.pending) > 0 {
 		rule := r.pending[0]
 		r.pending = slices.Delete(r.pending, 0, 1)
+		r.effort += len(r.callers[rule])
 		start := pair{r.g.starts[rule], r.intern(r.callers[rule])}
 		r.callers[rule] = r.callers[rule][:0]
 		r.places = append(r.places, start)
@@ -174,9 +182,23 @@ func (r *reader) callAll(p pair) {
 			r.pending = slices.Insert(r.pending, at, c.rule)
 		}
 		if n := &r.g.nodes[c.to]; n.final && n.spans == nil && n.calls == nil {
-			r.callers[c.rule] = append(r.callers[c.rule], p.under.pairs...)
+			r.callers[c.rule] = append(r.few(c.rule), p.under.pairs...)
 		} else {
 			r.callers[c.rule] = append(r.callers[c.rule], pair{c.to, p.under})
 		}
 	}
+}
+
+// few returns the callers of a rule that are known, once each when they have become many.
+func (r *reader) few(rule int32) []pair {
+	all := r.callers[rule]
+	if len(all) <= 8*maxPairs {
+		return all
+	}
+	slices.SortFunc(all, pair.compare)
+	if all = slices.Compact(all); len(all) > maxPairs {
+		r.narrowed = true
+		all = all[:maxPairs]
+	}
+	return all
 }

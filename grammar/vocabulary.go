@@ -14,10 +14,11 @@ type Vocabulary struct {
 
 	// Nodes of the trie, parents first and children by byte; what is below a node follows it. Node 0 is the empty text.
 	label  []byte
-	depth  []int32 // bytes from the root
-	stop   []int32 // the first node after those below
-	first  []int32 // index into sorted of the node's own tokens; they end where those of the next node begin
-	sorted []int32 // tokens by text
+	depth  []int32  // bytes from the root
+	stop   []int32  // the first node after those below
+	first  []int32  // index into sorted of the node's own tokens; they end where those of the next node begin
+	sorted []int32  // tokens by text
+	below  []uint64 // groups of the bytes below
 }
 
 // NewVocabulary reads size tokens. A token without text is never allowed, unless it is one of the ends, which are allowed exactly where a text
@@ -67,18 +68,44 @@ func (v *Vocabulary) plant() {
 	v.first = append(v.first, int32(len(v.sorted)))
 }
 
+// groupOf are 64 groups of bytes: so sets of bytes are small. Letters, digits and the bytes of other characters are one each, as are bytes without
+// a sign; signs, of which grammars speak, stand alone.
+var groupOf = func() (groups [256]uint8) {
+	next := uint8(4)
+	for b := range groups {
+		switch c := byte(b); {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			groups[b] = 0
+		case c >= '0' && c <= '9':
+			groups[b] = 1
+		case c >= 0x80:
+			groups[b] = 2
+		case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f:
+			groups[b] = 3
+		default:
+			groups[b] = next
+			next++
+		}
+	}
+	return groups
+}()
+
 func (v *Vocabulary) grow(label byte, depth, first int) int32 {
 	v.label = append(v.label, label)
 	v.depth = append(v.depth, int32(depth))
 	v.first = append(v.first, int32(first))
 	v.stop = append(v.stop, math.MaxInt32)
+	v.below = append(v.below, 0)
 	return int32(len(v.label) - 1)
 }
 
 func (v *Vocabulary) shut(open []int32, keep int) []int32 {
 	for len(open) > keep {
-		v.stop[open[len(open)-1]] = int32(len(v.label))
-		open = open[:len(open)-1]
+		n := open[len(open)-1]
+		v.stop[n] = int32(len(v.label))
+		if open = open[:len(open)-1]; len(open) > 0 {
+			v.below[open[len(open)-1]] |= v.below[n] | 1<<groupOf[v.label[n]]
+		}
 	}
 	return open
 }
