@@ -62,6 +62,7 @@ var only = []permit{
 	{"github.com/klauspost/compress/zstd", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/zeebo/blake3", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/prometheus/client_golang", []string{"server/metrics.go"}, true, "docs/adr/0014-server.md"},
+	{"github.com/prometheus/common", []string{"server/info_test.go"}, false, "docs/adr/0014-server.md"},
 	{"github.com/rogpeppe/go-internal/testscript", []string{"cmd/furlong/main_test.go"}, false, "docs/adr/0001-dependencies.md"},
 }
 

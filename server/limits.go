@@ -15,18 +15,19 @@ import (
 // body returns a request's body, all of it. It is refused when it is longer, or takes longer, than may be.
 func (s *Server) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > s.cfg.MaxBody {
+		w.Header().Set("Connection", "close")
 		return nil, refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("body has %d bytes, want at most %d", r.ContentLength, s.cfg.MaxBody)}
 	}
 	c := http.NewResponseController(w)
-	// Writers of tests have no deadlines; connections do.
-	if c.SetReadDeadline(time.Now().Add(s.cfg.BodyTime)) == nil {
-		defer func() { _ = c.SetReadDeadline(time.Time{}) }() // a sample may take any time; the connection is watched for its end meanwhile
-	}
+	_ = c.SetReadDeadline(time.Now().Add(s.cfg.BodyTime)) // writers of tests have no deadlines; connections do
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBody))
+	if err == nil {
+		_ = c.SetReadDeadline(time.Time{}) // a sample may take any time; the connection is watched for its end meanwhile
+		return raw, nil
+	}
+	w.Header().Set("Connection", "close") // nobody waits for the rest
 	var long *http.MaxBytesError
 	switch {
-	case err == nil:
-		return raw, nil
 	case errors.As(err, &long):
 		return nil, refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("body has more than %d bytes", s.cfg.MaxBody)}
 	case errors.Is(err, os.ErrDeadlineExceeded):

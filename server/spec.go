@@ -11,7 +11,7 @@ import (
 	"furlong/rl"
 )
 
-// defaultNewTokens is how long responses may be that say nothing of it.
+// defaultNewTokens is how long responses may be that say nothing of it, where the context has room for as many.
 const defaultNewTokens = 128
 
 // unsupported refuses what other servers can do and this one can't.
@@ -84,17 +84,15 @@ func (s *Server) fits(prompt []int32, limit sglang.Limit, sp *spec) error {
 		return bad("the prompt has %d tokens, want fewer than the context length (%d)", n, context)
 	}
 	budget := context - n
-	if !limit.None {
-		budget = defaultNewTokens
-		if limit.Given {
-			budget = limit.N
-		}
-		if budget < 0 {
-			return bad("max_new_tokens is %d, want 0 or more", budget)
-		}
-		if n+budget > context {
-			return bad("the prompt has %d tokens and max_new_tokens is %d, together %d, want at most the context length (%d)", n, budget, n+budget, context)
-		}
+	switch {
+	case limit.Given && limit.N < 0:
+		return bad("max_new_tokens is %d, want 0 or more", limit.N)
+	case limit.Given && limit.N > budget:
+		return bad("the prompt has %d tokens and max_new_tokens is %d, together %d, want at most the context length (%d)", n, limit.N, n+limit.N, context)
+	case limit.Given:
+		budget = limit.N
+	case !limit.None:
+		budget = min(budget, defaultNewTokens)
 	}
 	st := s.engine.Stats()
 	if room := st.Lasting.Total * st.PageTokens; room > 0 {
