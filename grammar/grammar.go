@@ -62,7 +62,7 @@ func (g *Grammar) add(m *machine) error {
 	if int(base)+len(m.nodes) > maxNodes {
 		return fmt.Errorf("it needs more than %d nodes when deterministic, want it simpler", maxNodes)
 	}
-	g.starts = append(g.starts, base)
+	g.starts = append(g.starts, base+m.start)
 	for _, n := range m.nodes {
 		n.spans, n.calls = slices.Clone(n.spans), slices.Clone(n.calls)
 		for i := range n.spans {

@@ -5,8 +5,11 @@ import (
 	"slices"
 )
 
-// A machine is a deterministic automaton: at most one span of a node holds a byte, at most one call of a node is of a given rule. It begins at node 0.
-type machine struct{ nodes []node }
+// A machine is a deterministic automaton: at most one span of a node holds a byte, at most one call of a node is of a given rule.
+type machine struct {
+	nodes []node
+	start int32
+}
 
 // A node is where a reader is in a rule: the rule may end here if it is final.
 type node struct {
@@ -66,7 +69,9 @@ func (d *draft) deterministic(start, last int32, empty []bool) *machine {
 	for i := 0; i < len(s.items) && d.err == nil; i++ {
 		s.leave(int32(i))
 	}
-	return &machine{s.out}
+	m := &machine{nodes: s.out}
+	m.fold()
+	return m
 }
 
 // add returns the number of the set that holds the items and whatever they reach for nothing.

@@ -65,31 +65,32 @@ func (r *reader) partialOf(n int32) *partial {
 // walk marks the tokens below a node of the trie that can be read from s, and lists the nodes, of those with something below, where the hole
 // is reached. Beyond an effort it only goes where it has been before, and takes one byte at a time from the root.
 func (r *reader) walk(t int32, s *set, exits *[]int32) {
-	v, class := r.v, &r.g.class
-	r.path[v.depth[t]] = s
-	for i := t + 1; i < v.stop[t]; {
-		from, c := r.path[v.depth[i]-1], class[v.label[i]]
+	v, trie, class := r.v, r.v.trie, &r.g.class
+	r.path[trie[t].depth] = s
+	for i, stop := t+1, trie[t].stop; i < stop; {
+		n := &trie[i]
+		from, c := r.path[n.depth-1], class[n.label]
 		var to *set
 		if from.next != nil {
 			to = from.next[c]
 		}
 		if to == nil {
-			to = r.explore(from, c, v.depth[i])
+			to = r.explore(from, c, n.depth)
 		}
 		if to == nil || len(to.pairs) == 0 {
-			i = v.stop[i]
+			i = n.stop
 			continue
 		}
-		if to == from && v.below[i]&^r.loops(to) == 0 {
-			r.mark(v.sorted[v.first[i]:v.first[v.stop[i]]])
-			i = v.stop[i]
+		if n.stop-i >= wide && r.runsOver(to, i) {
+			r.mark(v.sorted[n.first:trie[n.stop].first])
+			i = n.stop
 			continue
 		}
-		r.mark(v.own(i))
-		if to.open && exits != nil && v.stop[i] > i+1 {
+		r.mark(v.sorted[n.first:trie[i+1].first])
+		if to.open && exits != nil && n.stop > i+1 {
 			*exits = append(*exits, i)
 		}
-		r.path[v.depth[i]] = to
+		r.path[n.depth] = to
 		i++
 	}
 }
@@ -98,21 +99,6 @@ func (r *reader) mark(ids []int32) {
 	for _, id := range ids {
 		r.marks[id>>6] |= 1 << (id & 63)
 	}
-}
-
-// loops returns the groups of bytes that leave a set where it is: below a node with no others all tokens are alike. None, where the set has the
-// hole, since each exit is listed; nor before there is nothing left to explore for it.
-func (r *reader) loops(s *set) uint64 {
-	if s.looked || s.open || r.effort > maxEffort {
-		return s.loops
-	}
-	s.looked, s.loops = true, ^uint64(0)
-	for b := range 256 {
-		if r.step(s, r.g.class[b]) != s {
-			s.loops &^= 1 << groupOf[b]
-		}
-	}
-	return s.loops
 }
 
 // explore steps to where the reader was not yet, or says nil when that is too much for this mask.
@@ -126,6 +112,15 @@ func (r *reader) explore(from *set, class uint8, depth int32) *set {
 		r.forget()
 	}
 	return to
+}
+
+// wide is the size of a part of the trie from which it is worth to ask for a run.
+const wide = 32
+
+// runsOver says that from s everything below a node of the trie can be read.
+func (r *reader) runsOver(s *set, t int32) bool {
+	run := r.runOf(s)
+	return r.v.below[t]&^run.groups == 0 && r.v.height[t] <= run.length
 }
 
 // add marks the tokens of m.

@@ -240,9 +240,20 @@ func (s *schemas) machine(p piece) (*machine, error) {
 	return m, s.d.err
 }
 
-// quoted is a string whose characters a machine reads.
+// quoted is a string whose characters a machine reads. The quotes become part of it: so a token that goes past the string's end is no matter of
+// what follows the rule. The closing quote is no character's begin, since there it has a backslash before it.
 func (s *schemas) quoted(m *machine) piece {
-	return sequence(text(`"`), rule(s.d.made("characters", m)), text(`"`))
+	first, last := int32(len(m.nodes)), int32(len(m.nodes)+1)
+	for i := range m.nodes {
+		if n := &m.nodes[i]; n.final {
+			n.final = false
+			at, _ := slices.BinarySearchFunc(n.spans, byte('"'), func(s span, b byte) int { return int(s.lo) - int(b) })
+			n.spans = slices.Insert(n.spans, at, span{'"', '"', last})
+		}
+	}
+	m.nodes = append(m.nodes, node{spans: []span{{'"', '"', 0}}}, node{final: true})
+	m.start = first
+	return rule(s.d.made("string", m))
 }
 
 // made adds a rule that is a machine already.

@@ -14,13 +14,14 @@ type product struct {
 // both makes the machine of texts that two machines without calls read; minus, of those that only a reads.
 func both(a, b *machine, minus bool) (*machine, error) {
 	p := &product{a: a, b: b, minus: minus, index: map[[2]int32]int32{}}
-	p.number([2]int32{0, 0})
+	p.number([2]int32{a.start, b.start})
 	for i := 0; i < len(p.pairs); i++ {
 		if i >= maxNodes {
 			return nil, fmt.Errorf("it needs more than %d nodes when put together, want it simpler", maxNodes)
 		}
 		p.leave(p.pairs[i])
 	}
+	p.out.fold()
 	return &p.out, nil
 }
 

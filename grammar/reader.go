@@ -1,7 +1,6 @@
 package grammar
 
 import (
-	"slices"
 	"sync"
 )
 
@@ -33,10 +32,9 @@ type reader struct {
 }
 
 func newReader(g *Grammar, v *Vocabulary) *reader {
-	depth := slices.Max(v.depth)
 	r := &reader{
 		g: g, v: v, table: map[uint64][]*set{}, partial: map[int32]*partial{}, callers: make([][]pair, len(g.starts)),
-		path: make([]*set, depth+1), marks: make([]uint64, (v.size+63)/64),
+		path: make([]*set, v.height[0]+1), marks: make([]uint64, (v.size+63)/64),
 	}
 	r.root = r.start()
 	return r

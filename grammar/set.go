@@ -22,10 +22,8 @@ type set struct {
 	after *set   // the places that a text is at when it comes to these
 	mask  *mask
 	era   int // in which it remembers
+	run   *run
 	left  int // the reader's tick when it was last left for
-
-	loops  uint64 // groups of bytes that lead back to it, when that was looked at
-	looked bool
 }
 
 // compare orders pairs by node and, within, by age of what follows.
@@ -86,7 +84,7 @@ func (r *reader) remember(s *set, bytes int) {
 // forget drops everything that sets and nodes remember. Sets that somebody still reads from stay good; they meet no equals from before.
 func (r *reader) forget() {
 	for _, s := range r.all {
-		s.next, s.after, s.mask = nil, nil, nil
+		s.next, s.after, s.mask, s.run = nil, nil, nil, nil
 	}
 	clear(r.table)
 	clear(r.partial)

@@ -19,7 +19,7 @@ func (d *draft) nullable() []bool {
 		if r.made == nil {
 			push(r.start)
 		} else {
-			empty[i] = r.made.nodes[0].final
+			empty[i] = r.made.nodes[r.made.start].final
 		}
 	}
 	for len(queue) > 0 {

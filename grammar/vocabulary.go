@@ -2,7 +2,6 @@ package grammar
 
 import (
 	"bytes"
-	"math"
 	"slices"
 )
 
@@ -13,12 +12,18 @@ type Vocabulary struct {
 	text [][]byte // of each token; empty for one that is never allowed, and for ends
 
 	// Nodes of the trie, parents first and children by byte; what is below a node follows it. Node 0 is the empty text.
-	label  []byte
-	depth  []int32  // bytes from the root
-	stop   []int32  // the first node after those below
-	first  []int32  // index into sorted of the node's own tokens; they end where those of the next node begin
+	trie   []branching
 	sorted []int32  // tokens by text
-	below  []uint64 // groups of the bytes below
+	below  []uint64 // of each node, groups of the bytes below
+	height []int32  // of each node, the most bytes below, one after the other
+}
+
+// A branching is a node of the trie.
+type branching struct {
+	label byte
+	depth int32 // bytes from the root
+	stop  int32 // the first node after those below
+	first int32 // index into sorted of the node's own tokens; they end where those of the next node begin
 }
 
 // NewVocabulary reads size tokens. A token without text is never allowed, unless it is one of the ends, which are allowed exactly where a text
@@ -65,50 +70,25 @@ func (v *Vocabulary) plant() {
 		before = t
 	}
 	v.shut(open, 0)
-	v.first = append(v.first, int32(len(v.sorted)))
+	v.trie = append(v.trie, branching{first: int32(len(v.sorted))}) // ends the last node's tokens
 }
 
-// groupOf are 64 groups of bytes: so sets of bytes are small. Letters, digits and the bytes of other characters are one each, as are bytes without
-// a sign; signs, of which grammars speak, stand alone.
-var groupOf = func() (groups [256]uint8) {
-	next := uint8(4)
-	for b := range groups {
-		switch c := byte(b); {
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
-			groups[b] = 0
-		case c >= '0' && c <= '9':
-			groups[b] = 1
-		case c >= 0x80:
-			groups[b] = 2
-		case c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f:
-			groups[b] = 3
-		default:
-			groups[b] = next
-			next++
-		}
-	}
-	return groups
-}()
-
 func (v *Vocabulary) grow(label byte, depth, first int) int32 {
-	v.label = append(v.label, label)
-	v.depth = append(v.depth, int32(depth))
-	v.first = append(v.first, int32(first))
-	v.stop = append(v.stop, math.MaxInt32)
+	v.trie = append(v.trie, branching{label: label, depth: int32(depth), first: int32(first)})
 	v.below = append(v.below, 0)
-	return int32(len(v.label) - 1)
+	v.height = append(v.height, 0)
+	return int32(len(v.trie) - 1)
 }
 
 func (v *Vocabulary) shut(open []int32, keep int) []int32 {
 	for len(open) > keep {
 		n := open[len(open)-1]
-		v.stop[n] = int32(len(v.label))
+		v.trie[n].stop = int32(len(v.trie))
 		if open = open[:len(open)-1]; len(open) > 0 {
-			v.below[open[len(open)-1]] |= v.below[n] | 1<<groupOf[v.label[n]]
+			up := open[len(open)-1]
+			v.below[up] |= v.below[n] | 1<<groupOf[v.trie[n].label]
+			v.height[up] = max(v.height[up], v.height[n]+1)
 		}
 	}
 	return open
 }
-
-// own returns a node's tokens. Tokens of equal text are all there.
-func (v *Vocabulary) own(n int32) []int32 { return v.sorted[v.first[n]:v.first[n+1]] }
