@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"furlong/dtype"
 	"furlong/kernels/ref"
@@ -199,6 +200,8 @@ func TestMaxQueued(t *testing.T) {
 	}
 	refused := func(what string, reqs []rl.Request) {
 		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, time.Minute) // who is not refused may wait for ever
+		defer cancel()
 		for s, err := range e.Generate(ctx, reqs) {
 			if !errors.Is(err, rl.ErrFull) || !strings.Contains(err.Error(), "would wait, want at most 2 (--max-queued-requests)") {
 				t.Errorf("%s: %v, %v, want that it is refused", what, s, err)
