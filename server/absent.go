@@ -31,8 +31,6 @@ func (s *Server) absentRoutes() []route {
 		{"/api/generate", "use /generate"},
 		{"/generate_from_file", "no request names files to read prompts from"},
 		{"/dumper/{method}", "there is no dumper"},
-		{"/parallelism_config", "weights don't come by remote memory access"},
-		{"/get_remote_instance_transfer_engine_info", "weights don't come by remote memory access"},
 	} {
 		out = append(out, route{"GET|POST", a.path, user, s.absent(a.why)})
 	}

@@ -350,6 +350,16 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// Who wants to write into a device's memory is told other ways.
+func TestRemoteMemory(t *testing.T) {
+	u := serveWeights(t, "bf16", nil)
+	for _, path := range []string{"/parallelism_config?rank=0", "/get_remote_instance_transfer_engine_info?rank=0"} {
+		if code, raw := u.call("GET", path, ""); code != 404 || !strings.Contains(string(raw), "/pull_weights") {
+			t.Errorf("%s: %d %s", path, code, raw)
+		}
+	}
+}
+
 // A call waits for those before it, and not for ever.
 func TestTurns(t *testing.T) {
 	u := serveWeights(t, "bf16", nil)
