@@ -11,8 +11,8 @@ import (
 
 const (
 	wholeColumns = 32      // that the assembly does at a time
-	stripBytes   = 1 << 12 // numbers of a strip of one row that is packed: the second look at them is at what is nearest
-	mostBlocks   = 64      // of a call
+	stripBytes   = 1 << 13 // numbers of a strip of one row that is packed: they are near when they are read again, as far ahead as the assembly asks
+	mostBlocks   = 128     // of a call
 	mostColumns  = 1 << 16 // of a call: more would take too long
 )
 

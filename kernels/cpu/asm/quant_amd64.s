@@ -92,8 +92,8 @@ loop5:
 	JZ           end8
 
 loop7:
-	PREFETCHT0 4096(DX)
-	PREFETCHT0 4160(DX)
+	PREFETCHT0 8192(DX)
+	PREFETCHT0 8256(DX)
 	VMOVUPS    (DX), Y2
 	VMULPS     Y0, Y2, Y2
 	VPAND      lanes7fffffff<>+0(SB), Y2, Y2
@@ -258,8 +258,8 @@ loop9:
 	JZ           end12
 
 loop11:
-	PREFETCHT0 4096(DX)
-	PREFETCHT0 4160(DX)
+	PREFETCHT0 8192(DX)
+	PREFETCHT0 8256(DX)
 	VMOVUPS    (DX), Y2
 	VDIVPS     Y0, Y2, Y2
 	VPAND      lanes7fffffff<>+0(SB), Y2, Y2
@@ -360,8 +360,8 @@ loop13:
 	JZ           end16
 
 loop15:
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	PREFETCHT0   8192(DX)
+	PREFETCHT0   8256(DX)
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VPSHUFB      Y3, Y4, Y4
@@ -787,7 +787,7 @@ loop29:
 	JZ           end32
 
 loop31:
-	PREFETCHT0 4096(DX)
+	PREFETCHT0 8192(DX)
 	VMOVUPS    (DX), Y1
 	VMOVUPS    32(DX), Y2
 	VPSLLD     $0x10, Y1, Y3
@@ -891,7 +891,7 @@ loop33:
 	JZ           end36
 
 loop35:
-	PREFETCHT0 4096(DX)
+	PREFETCHT0 8192(DX)
 	VMOVUPS    (DX), Y1
 	VMOVUPS    32(DX), Y2
 	VPSLLD     $0x10, Y1, Y3
@@ -991,7 +991,7 @@ loop37:
 	JZ           end40
 
 loop39:
-	PREFETCHT0   4096(DX)
+	PREFETCHT0   8192(DX)
 	VMOVUPS      (DX), Y3
 	VMOVUPS      32(DX), Y4
 	VPSRLW       $0x06, Y3, Y6

@@ -38,11 +38,11 @@ type side struct {
 	early int // how many bytes ahead memory is asked for, 0 if it is not
 }
 
-// How early memory is asked for: numbers that come from memory, numbers that were looked at but for those that follow them, and the
-// place of numbers that are written.
+// How early memory is asked for. The look at numbers asks for the next ones. Rounding finds its numbers near, since they were looked at:
+// it asks for those of the next look, a strip of package quant ahead. Unpacking asks for the place of what it writes.
 const (
 	earlyLook   = 1 << 10
-	earlyEncode = 1 << 12
+	earlyEncode = 1 << 13
 	earlyDecode = 1 << 11
 	cacheLine   = 64
 )
