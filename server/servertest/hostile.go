@@ -250,8 +250,8 @@ func strangeBytes(c *check) {
 		if err != nil {
 			c.Fatalf("dial: %v", err)
 		}
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
-		conn.Write([]byte(raw)) // the server may close before it has read all
+		conn.SetDeadline(time.Now().Add(2 * time.Second)) // some servers wait for more
+		conn.Write([]byte(raw))                           // the server may close before it has read all
 		out, _ := io.ReadAll(io.LimitReader(conn, 1<<16))
 		conn.Close()
 		if s := string(out); strings.HasPrefix(s, "HTTP/1.1 2") || strings.HasPrefix(s, "HTTP/1.1 5") && !strings.HasPrefix(s, "HTTP/1.1 505") && !strings.HasPrefix(s, "HTTP/1.1 501") {
@@ -270,9 +270,14 @@ func largeBodies(c *check) {
 		"a long text":      wrap(`{"text":"`, `","sampling_params":{"max_new_tokens":1}}`),
 		"an unknown field": wrap(`{"input_ids":[40],"zzz":"`, `","sampling_params":{"max_new_tokens":1}}`),
 		"deep nesting":     bytes.Repeat([]byte("["), size/10),
-		"many ids":         slices.Concat([]byte(`{"input_ids":[`), bytes.Repeat([]byte("40,"), size/3), []byte(`40],"sampling_params":{"max_new_tokens":1}}`)),
+		"many ids":         slices.Concat([]byte(`{"input_ids":[`), bytes.Repeat([]byte("             40,"), size/16), []byte(`40],"sampling_params":{"max_new_tokens":1}}`)),
 	} {
-		c.post("/generate", body).blame(what)
+		p := make(pending, 1)
+		go func() { p <- c.within(5*time.Minute, "POST", "/generate", body) }()
+		c.prompt() // for others, meanwhile
+		a := <-p
+		a.blame(what)
+		c.Logf("%s: %d after %v", what, a.status, a.took)
 		c.alive()
 	}
 	c.post("/update_weights_from_stream", text, "Content-Type", "application/octet-stream").client()
@@ -315,11 +320,11 @@ func slowWriters(c *check) {
 func (c *check) prompt() {
 	c.Helper()
 	for range 10 {
-		if a := c.get("/health").must(200); a.took > time.Second {
-			c.Errorf("/health took %v, want under 1 s", a.took)
+		if a := c.get("/health").must(200); a.took > 2*time.Second {
+			c.Errorf("/health took %v, want under 2 s", a.took)
 		}
-		if a := c.post("/generate", ask(prompt(3, 10), full(4))); a.must(200).took > 5*time.Second {
-			c.Errorf("/generate took %v, want under 5 s", a.took)
+		if a := c.post("/generate", ask(prompt(3, 10), full(4))); a.must(200).took > 10*time.Second {
+			c.Errorf("/generate took %v, want under 10 s", a.took)
 		}
 	}
 }
