@@ -29,8 +29,13 @@ func TestInputLogProbs(t *testing.T) {
 		start string
 		want  int // triples
 	}{
-		{"", 0}, {`,"logprob_start_len":-1`, 0}, {`,"logprob_start_len":0`, p}, {fmt.Sprintf(`,"logprob_start_len":%d`, p-3), 3},
-		{fmt.Sprintf(`,"logprob_start_len":%d`, p-1), 1}, {fmt.Sprintf(`,"logprob_start_len":%d`, p), 0}, {`,"logprob_start_len":null`, 0},
+		{"", 0},
+		{`,"logprob_start_len":-1`, 0},
+		{`,"logprob_start_len":0`, p},
+		{fmt.Sprintf(`,"logprob_start_len":%d`, p-3), 3},
+		{fmt.Sprintf(`,"logprob_start_len":%d`, p-1), 1},
+		{fmt.Sprintf(`,"logprob_start_len":%d`, p), 0},
+		{`,"logprob_start_len":null`, 0},
 	} {
 		for _, budget := range []int{0, 1} {
 			a := u.one(fmt.Sprintf(`{"input_ids":[%s],"return_logprob":true,"top_logprobs_num":2,"token_ids_logprob":[7,9],"sampling_params":{"temperature":0,"max_new_tokens":%d}%s}`, ids(p), budget, tt.start))

@@ -42,9 +42,6 @@ type Parts struct {
 	StopIDs   []int32 // end a response unless it is told to ignore them
 	Model     Model
 
-	// Constrain returns a fresh constraint of a kind (regex, json_schema, ebnf, structural_tag) for one sample. nil: there are none.
-	Constrain func(kind, source string) (rl.Constraint, error)
-
 	// Template renders conversations and reads their answers. nil: there are no chat endpoints.
 	Template chat.Template
 
@@ -79,19 +76,20 @@ type Server struct {
 	now       func() time.Time
 	started   time.Time
 
-	jobs    registry
-	updates updates
-	labels  labels
-	health  health
-	meter   meter
-	series  *series
-	profile profiler
-	every   atomic.Int64 // tokens between frames
-	verbose atomic.Bool  // log requests
-	seeds   atomic.Uint64
-	name    atomic.Pointer[string] // what requests call the model
-	path    atomic.Pointer[string] // where its weights came from
-	handler http.Handler
+	jobs     registry
+	updates  updates
+	labels   labels
+	health   health
+	meter    meter
+	series   *series
+	profile  profiler
+	grammars *grammars
+	every    atomic.Int64 // tokens between frames
+	verbose  atomic.Bool  // log requests
+	seeds    atomic.Uint64
+	name     atomic.Pointer[string] // what requests call the model
+	path     atomic.Pointer[string] // where its weights came from
+	handler  http.Handler
 }
 
 // New returns a server over an engine that has weights, or will have them soon.
@@ -116,6 +114,7 @@ func New(cfg Config, e Engine, parts Parts) (*Server, error) {
 	s.path.Store(&parts.Model.Path)
 	s.profile.dir = cfg.ProfileDir
 	s.series = newSeries(s)
+	s.grammars = newGrammars(parts.Tokenizer, parts.Model.Vocab, parts.StopIDs)
 	if err := s.updates.begin(parts.Weights); err != nil {
 		return nil, err
 	}

@@ -236,9 +236,9 @@ func (s *Server) grammar(p sglang.Params, sp *spec) error {
 	if kind == "" {
 		return nil
 	}
-	if s.parts.Constrain == nil {
-		return bad("%s is there, want none: the server runs without grammars", kind)
+	if s.parts.Tokenizer == nil {
+		return bad("%s is there, want none: the server runs without a tokenizer", kind)
 	}
-	sp.grammar = func() (rl.Constraint, error) { return s.parts.Constrain(kind, source) }
+	sp.grammar = func() (rl.Constraint, error) { return s.grammars.start(kind, source) }
 	return nil
 }
