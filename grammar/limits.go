@@ -7,7 +7,7 @@ const (
 	maxNodes    = 1 << 18 // nodes of a grammar, counted before they are made deterministic and again afterwards
 	maxTriggers = 1 << 12 // bytes of the triggers of a structural tag
 	maxRules    = 1 << 14 // rules of a grammar
-	maxWork     = 1 << 22 // nodes looked at to make a grammar deterministic: well under a second
+	maxWork     = 1 << 22 // nodes looked at to make a grammar deterministic: about a second
 	maxParts    = 1 << 18 // parts of schemas looked at: alternatives multiply
 )
 

@@ -178,7 +178,7 @@ func TestHostileGrammarsAreBounded(t *testing.T) {
 			g := compiled(t, CompileEBNF, tt.src)
 			m, dice := g.Start(v), rand.New(rand.NewPCG(2, 3))
 			r := g.reader(v)
-			for i := range 150 {
+			for i := range 60 {
 				ids := tokens(m)
 				ids = slices.DeleteFunc(ids, func(id int32) bool { return len(v.text[id]) == 0 })
 				if len(ids) == 0 {
@@ -255,4 +255,37 @@ func ExampleMatcher() {
 	// "}" "1" "2" -> "2"
 	// "}" -> "}"
 	// true
+}
+
+// TestMasksInLargeVocabulary holds masks against reading each of 130,000 tokens: there whole parts of the trie are marked at once.
+func TestMasksInLargeVocabulary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	v := large()
+	for _, tt := range []struct {
+		compile   func(string) (*Grammar, error)
+		src, text string
+	}{
+		{CompileSchema, `{"type": "string"}`, `"ab`},
+		{CompileSchema, `{"type": "string", "maxLength": 12}`, `"ab`},
+		{CompileSchema, `{"type": "string", "minLength": 20, "pattern": "^[a-zA-Z ]+$"}`, `"a`},
+		{CompileSchema, `{}`, `{"a": [1`},
+		{CompileRegex, `.*`, "a"},
+		{CompileRegex, `[a-zA-Z0-9 ]{9}[^x]*`, "ab"},
+		{CompileRegex, `( ?\w+){3}!`, " ab"},
+		{CompileTags, twoTags, "a<f"},
+	} {
+		m, allowed := compiled(t, tt.compile, tt.src).Start(v), make([]bool, v.Size())
+		for _, id := range append(spelled(v, tt.text), -1) {
+			m.Allow(allowed)
+			compare(t, m, allowed, []byte(tt.src))
+			if id >= 0 {
+				m.Accept(id)
+			}
+		}
+		if m.Err() != nil {
+			t.Errorf("%s: %v", tt.src, m.Err())
+		}
+	}
 }
