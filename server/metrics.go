@@ -19,6 +19,7 @@ type series struct {
 
 	prompt, generated, cached, requests, aborted prometheus.Counter
 	ttft, itl, tpot, e2e                         prometheus.Histogram
+	updates                                      *prometheus.GaugeVec
 }
 
 // A gauge is a figure of an engine's state.
@@ -48,9 +49,18 @@ func newSeries(s *Server) *series {
 	m.itl = m.histogram("inter_token_latency_seconds", "From a token to the next.", tokenBounds)
 	m.tpot = m.histogram("time_per_output_token_seconds", "Mean time of a sample's tokens after the first.", tokenBounds)
 	m.e2e = m.histogram("e2e_request_latency_seconds", "From the request to its end.", requestBounds)
+	m.updates = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "sglang:weight_load_duration_seconds", Help: "From the beginning of the last update of weights until it was served.", ConstLabels: m.labels,
+	}, []string{"source"})
+	m.registry.MustRegister(m.updates)
 	m.state()
 	m.registry.MustRegister(m)
 	return m
+}
+
+// updated notes how long an update took.
+func (m *series) updated(source string, took time.Duration) {
+	m.updates.WithLabelValues(source).Set(took.Seconds())
 }
 
 // state lists the gauges and the engine's own counters.
@@ -65,7 +75,6 @@ func (m *series) state() {
 		add(name, help, prometheus.CounterValue, value)
 	}
 	none := func(rollout.Stats) float64 { return 0 }
-	capacity := func(st rollout.Stats) int { return st.Lasting.Total * st.PageTokens }
 
 	is("num_running_reqs", "Samples that hold attention state.", func(st rollout.Stats) float64 { return float64(st.Running) })
 	is("num_queue_reqs", "Samples that wait.", func(st rollout.Stats) float64 { return float64(st.Queued) })
@@ -79,11 +88,11 @@ func (m *series) state() {
 	})
 	is("gen_throughput", "Tokens drawn a second, over the last one.", func(rollout.Stats) float64 { return m.s.meter.throughput() })
 	is("cache_hit_rate", "Share of prompt tokens found in the prefix cache, over the last second.", func(rollout.Stats) float64 { return m.s.meter.hits() })
-	is("token_usage", "Share of attention memory that running samples hold.", func(st rollout.Stats) float64 { return share(st.HeldTokens, capacity(st)) })
-	is("full_token_usage", "The same.", func(st rollout.Stats) float64 { return share(st.HeldTokens, capacity(st)) })
+	is("token_usage", "Share of attention memory that running samples hold.", func(st rollout.Stats) float64 { return share(st.Lasting.Used(), st.Lasting.Total) })
+	is("full_token_usage", "The same.", func(st rollout.Stats) float64 { return share(st.Lasting.Used(), st.Lasting.Total) })
 	is("swa_token_usage", "Share of the memory of windows that running samples hold.", func(st rollout.Stats) float64 { return share(st.Recent.Used(), st.Recent.Total) })
-	is("num_used_tokens", "Tokens whose attention state running samples hold.", func(st rollout.Stats) float64 { return float64(st.HeldTokens) })
-	is("kv_used_tokens", "Tokens of the pages that samples hold.", func(st rollout.Stats) float64 { return float64(st.Lasting.Used() * st.PageTokens) })
+	is("num_used_tokens", "Tokens of the pages that samples hold.", func(st rollout.Stats) float64 { return float64(st.Lasting.Used() * st.PageTokens) })
+	is("kv_used_tokens", "The same.", func(st rollout.Stats) float64 { return float64(st.Lasting.Used() * st.PageTokens) })
 	is("kv_available_tokens", "Tokens of free pages.", func(st rollout.Stats) float64 { return float64(st.Lasting.Free * st.PageTokens) })
 	is("kv_evictable_tokens", "Tokens of pages that the prefix cache alone holds.", func(st rollout.Stats) float64 { return float64(st.Lasting.Cached * st.PageTokens) })
 	is("decode_sum_seq_lens", "Tokens of all running samples.", func(st rollout.Stats) float64 { return float64(st.HeldTokens) })

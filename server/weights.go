@@ -13,7 +13,6 @@ import (
 	"furlong/rl"
 	"furlong/rollout"
 	"furlong/tensor"
-	"furlong/weightsync"
 )
 
 // Weights are what a server needs to take up weights over HTTP.
@@ -37,7 +36,6 @@ type Group interface {
 
 // A Keeper is an engine whose weights can be read, compared and overwritten. *rollout.Engine is one.
 type Keeper interface {
-	Sums(ctx context.Context) (weightsync.Sums, error)
 	Look(ctx context.Context, f func(params []*tensor.Param)) error
 	Scramble(ctx context.Context, seed uint64) error
 	Shed(ctx context.Context) error

@@ -99,7 +99,7 @@ func (s *Server) fromGroup(ctx context.Context, u sglang.UpdateDistributed) (str
 	if err != nil {
 		return "", err
 	}
-	return s.bucket(ctx, mannerOf(u.Version, u.AbortAll, u.FlushCache), func(x *intake.Session) error { return x.Put(tensors) })
+	return s.bucket(ctx, mannerOf("distributed", u.Version, u.AbortAll, u.FlushCache), func(x *intake.Session) error { return x.Put(tensors) })
 }
 
 // announced says what is wrong with a bucket that is yet to come.

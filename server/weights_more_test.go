@@ -377,3 +377,31 @@ func TestTurns(t *testing.T) {
 		t.Errorf("a root that is not there: %v", err)
 	}
 }
+
+// Whatever a path is, it is refused or leads to a place below a root.
+func FuzzRoots(f *testing.F) {
+	root, outside := f.TempDir(), f.TempDir()
+	r, err := newRoots([]string{root})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for from, to := range map[string]string{"out": outside, "in": root, "up": "..", "loop": "loop"} {
+		if err := os.Symlink(to, filepath.Join(root, from)); err != nil {
+			f.Fatal(err)
+		}
+	}
+	for _, seed := range []string{"", "/x", "/out/x", "/in/in/in/x", "/up/x", "/loop/x", "/../x", "//in//./x", "/in/../../x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, path string) {
+		for _, p := range []string{path, root + path} {
+			full, err := r.resolve(p)
+			if err == nil && !below(r[0], full) {
+				t.Errorf("%q leads to %q", p, full)
+			}
+			if err == nil && strings.HasPrefix(p, filepath.Join(root, "out")+"/") && filepath.Clean(p) == p {
+				t.Errorf("%q leads in, to %q", p, full)
+			}
+		}
+	})
+}

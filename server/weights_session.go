@@ -5,17 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"furlong/api/sglang"
 	"furlong/checkpoint/intake"
 	"furlong/rl"
 	"furlong/rollout"
+	"furlong/tensor"
+	"furlong/weightsync"
 )
 
 // A session is an update that is open, and how it is to be taken up.
 type session struct {
 	*intake.Session
 	manner
+	begun time.Time
 }
 
 // A manner is what calls ask for besides weights. Of several in a session the last label counts; one that wants samples aborted, or the cache kept, is
@@ -24,6 +28,7 @@ type manner struct {
 	label *string // nil: what is served keeps its label
 	abort bool    // samples in flight end
 	keep  bool    // the attention state of samples in flight is kept
+	from  string  // where weights came from, as figures call it
 }
 
 // add joins what another call asks for.
@@ -31,7 +36,7 @@ func (m *manner) add(n manner) {
 	if n.label != nil {
 		m.label = n.label
 	}
-	m.abort, m.keep = m.abort || n.abort, m.keep || n.keep
+	m.abort, m.keep, m.from = m.abort || n.abort, m.keep || n.keep, n.from
 }
 
 // mode returns what becomes of samples in flight. An emptied cache has nothing for those that hold pages of it: they are computed again.
@@ -46,8 +51,8 @@ func (m manner) mode() rollout.Mode {
 }
 
 // mannerOf returns the manner of a body's fields.
-func mannerOf(label *string, abort bool, flush *bool) manner {
-	return manner{label, abort, flush != nil && !*flush}
+func mannerOf(from string, label *string, abort bool, flush *bool) manner {
+	return manner{label, abort, flush != nil && !*flush, from}
 }
 
 // selected refuses a selector of weights that are not here.
@@ -84,7 +89,7 @@ func (s *Server) begin() (string, error) {
 }
 
 func (s *Server) newSession() *session {
-	return &session{Session: s.parts.Weights.Model.Begin(intake.Options{Strict: s.cfg.StrictSessions})}
+	return &session{Session: s.parts.Weights.Model.Begin(intake.Options{Strict: s.cfg.StrictSessions}), begun: s.now()}
 }
 
 func (s *Server) endUpdate(w http.ResponseWriter, r *http.Request) {
@@ -183,6 +188,7 @@ func (s *Server) take(ctx context.Context, x *session) (string, error) {
 		return "", s.servedOn(err)
 	}
 	s.health.mend()
+	s.series.updated(x.from, s.now().Sub(x.begun))
 	return fmt.Sprintf("weights %q are served: %v; state %v", label, x.Report(), s.engine.Attestation().State), nil
 }
 
@@ -196,8 +202,20 @@ func (s *Server) held(ctx context.Context, x *intake.Session) (h intake.Held, er
 		return h, err
 	}
 	h.Version = s.engine.Version()
-	h.Sums, err = k.Sums(ctx)
+	err = k.Look(ctx, func(ps []*tensor.Param) { h.Sums = weightsync.SumsOf(bare(ps)) })
 	return h, err
+}
+
+// bare returns parameters over the same memory, without what is derived from them.
+func bare(ps []*tensor.Param) []*tensor.Param {
+	out := make([]*tensor.Param, len(ps))
+	for i, p := range ps {
+		twin, v := *p, *p.Value
+		v.Layout = nil
+		twin.Value = &v
+		out[i] = &twin
+	}
+	return out
 }
 
 // nextVersion returns a version that no weights ever had here.

@@ -47,7 +47,10 @@ func (s *Server) fromDisk(ctx context.Context, u sglang.UpdateDisk) (string, err
 		}
 	}
 	x := s.newSession()
-	x.add(mannerOf(u.Version, u.AbortAll, u.FlushCache))
+	x.add(mannerOf("disk", u.Version, u.AbortAll, u.FlushCache))
+	if u.Async || u.KeepPause {
+		s.log.Warn("fields without effect", "is_async", u.Async, "keep_pause", u.KeepPause, "path", "/update_weights_from_disk")
+	}
 	if _, err := x.PutFolder(dir); err != nil {
 		return "", s.servedOn(err)
 	}
@@ -84,7 +87,7 @@ func (s *Server) updateFromTensor(w http.ResponseWriter, r *http.Request) {
 			return "", err
 		}
 		defer body.Close()
-		return s.bucket(ctx, mannerOf(u.Version, u.AbortAll, u.FlushCache), func(x *intake.Session) error { return x.PutStream(u.URI, body) })
+		return s.bucket(ctx, mannerOf("tensor", u.Version, u.AbortAll, u.FlushCache), func(x *intake.Session) error { return x.PutStream(u.URI, body) })
 	})
 }
 
@@ -106,7 +109,7 @@ func (s *Server) stream(ctx context.Context, r *http.Request, body io.Reader) (s
 	if err := selected(q.Get("selector")); err != nil {
 		return "", err
 	}
-	m := manner{}
+	m := manner{from: "stream"}
 	if q.Has("weight_version") {
 		label := q.Get("weight_version")
 		m.label = &label
