@@ -104,17 +104,17 @@ func (s *Server) loads(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) load(has func(section string) bool) sglang.Load {
 	st := s.engine.Stats()
-	total := st.Lasting.Total * st.PageTokens
-	l := sglang.Load{Running: st.Running, Waiting: st.Queued, Used: st.HeldTokens, Total: total}
+	used, total := st.Lasting.Used()*st.PageTokens, st.Lasting.Total*st.PageTokens // prefixes that several share count once
+	l := sglang.Load{Running: st.Running, Waiting: st.Queued, Used: used, Total: total}
 	if has("core") {
 		l.LoadCore = &sglang.LoadCore{
-			MaxRunning: st.MaxRunning, TokenUsage: sglang.Seconds(share(st.HeldTokens, total)), Throughput: sglang.Seconds(s.meter.throughput()),
+			MaxRunning: st.MaxRunning, TokenUsage: sglang.Seconds(share(used, total)), Throughput: sglang.Seconds(s.meter.throughput()),
 			CacheHitRate: sglang.Seconds(s.meter.hits()), Utilization: sglang.Seconds(share(st.Running, st.MaxRunning)),
 		}
 	}
 	if has("memory") {
 		free := st.Lasting.Free * st.PageTokens
-		l.Memory = &sglang.LoadMemory{TokenCapacity: total, FreeTokens: free, CachedTokens: max(0, total-free-st.HeldTokens)}
+		l.Memory = &sglang.LoadMemory{TokenCapacity: total, FreeTokens: free, CachedTokens: total - free - used}
 	}
 	if has("queues") {
 		l.Queues = &sglang.LoadQueues{Waiting: st.Queued, Retracted: st.Lost}
@@ -136,6 +136,6 @@ func share(part, whole int) float64 {
 func (s *Server) oldLoad(w http.ResponseWriter, _ *http.Request) {
 	st := s.engine.Stats()
 	write(w, http.StatusOK, []sglang.OldLoad{{
-		Requests: st.Running + st.Queued, Waiting: st.Queued, Tokens: st.HeldTokens, PendingTokens: 0, Tic: sglang.Seconds(s.now().Sub(s.started).Seconds()),
+		Requests: st.Running + st.Queued, Waiting: st.Queued, Tokens: st.Lasting.Used() * st.PageTokens, PendingTokens: 0, Tic: sglang.Seconds(s.now().Sub(s.started).Seconds()),
 	}})
 }
