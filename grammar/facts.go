@@ -118,10 +118,11 @@ func fewer(a, b int) int {
 func (s *schemas) plain(f *facts) (piece, error) {
 	var parts []piece
 	if f.chooses {
+		var list []string
 		for _, v := range f.chosen {
-			parts = append(parts, text(v.compact()))
+			list = append(list, v.compact())
 		}
-		return either(parts...), nil
+		return oneOf(list), nil
 	}
 	if f.types&isNull != 0 {
 		parts = append(parts, text("null"))

@@ -105,13 +105,7 @@ func jsonRunes(set []rune) piece {
 		}
 	}
 	slices.Sort(spelled) // those that begin alike are one branch
-	for _, word := range spelled {
-		one := make([]span, len(word))
-		for i := range one {
-			one[i] = span{lo: word[i], hi: word[i]}
-		}
-		all = append(all, one)
-	}
+	all = append(all, each(spelled, spans)...)
 	return func(d *draft, from, to int32) { readAll(d, from, to, all, map[string]int32{}) }
 }
 

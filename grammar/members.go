@@ -109,12 +109,10 @@ func (s *schemas) otherKey(names []string) (piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	var parts []piece
-	for _, n := range names {
-		spelled := quote(n)
-		parts = append(parts, text(spelled[1:len(spelled)-1]))
-	}
-	these, err := s.machine(either(parts...))
+	these, err := s.machine(oneOf(each(names, func(name string) string {
+		spelled := quote(name)
+		return spelled[1 : len(spelled)-1]
+	})))
 	if err != nil {
 		return nil, err
 	}

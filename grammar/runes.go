@@ -56,37 +56,75 @@ func sameLength(all [][]span, lo, hi rune) [][]span {
 
 // readAll adds sequences of spans as a tree in which equal branches are one: known are the nodes from which given sequences lead to to.
 func readAll(d *draft, from, to int32, all [][]span, known map[string]int32) {
-	for len(all) > 0 {
-		first, n := all[0][0], 1
-		for n < len(all) && all[n][0] == first {
-			n++
+	for len(all) > 0 && d.err == nil {
+		first, n, rest := all[0][0], 0, [][]span(nil)
+		for ; n < len(all) && all[n][0] == first; n++ {
+			if len(all[n]) > 1 {
+				rest = append(rest, all[n][1:])
+			}
 		}
-		d.read(from, first.lo, first.hi, branch(d, to, all[:n], known))
+		if len(rest) < n {
+			d.read(from, first.lo, first.hi, to)
+		}
+		if len(rest) > 0 {
+			d.read(from, first.lo, first.hi, branch(d, to, rest, known))
+		}
 		all = all[n:]
 	}
 }
 
-// branch returns the node after the first span of sequences that begin alike.
-func branch(d *draft, to int32, alike [][]span, known map[string]int32) int32 {
-	var rest [][]span
+// branch returns the node from which sequences lead to to.
+func branch(d *draft, to int32, all [][]span, known map[string]int32) int32 {
 	var key []byte
-	for _, s := range alike {
-		if len(s) == 1 {
-			return to
-		}
-		rest = append(rest, s[1:])
-		for _, b := range s[1:] {
+	for _, s := range all {
+		for _, b := range s {
 			key = append(key, b.lo, b.hi)
 		}
-		key = append(key, 0, 0) // no later byte of a character is 0
+		key = append(key, 0, 0) // no byte but a first one is 0
 	}
 	if n, ok := known[string(key)]; ok {
 		return n
 	}
 	n := d.node()
 	known[string(key)] = n
-	readAll(d, n, to, rest, known)
+	readAll(d, n, to, all, known)
 	return n
+}
+
+// oneOf is one of several strings without a byte 0. Many short ones become a tree at once, in which ends are shared too.
+func oneOf(list []string) piece {
+	total, longest := 0, 0
+	for _, s := range list {
+		total, longest = total+len(s), max(longest, len(s))
+	}
+	if total*longest > 4*maxWork {
+		return either(each(list, text)...)
+	}
+	list = slices.Compact(slices.Sorted(slices.Values(list)))
+	all := slices.DeleteFunc(each(list, spans), func(s []span) bool { return len(s) == 0 })
+	return func(d *draft, from, to int32) {
+		if len(all) < len(list) {
+			d.free(from, to)
+		}
+		readAll(d, from, to, all, map[string]int32{})
+	}
+}
+
+// spans are the bytes of s.
+func spans(s string) []span {
+	all := make([]span, len(s))
+	for i := range all {
+		all[i] = span{lo: s[i], hi: s[i]}
+	}
+	return all
+}
+
+func each[T any](list []string, f func(string) T) []T {
+	all := make([]T, len(list))
+	for i, s := range list {
+		all[i] = f(s)
+	}
+	return all
 }
 
 // normal sorts pairs of first and last and joins what touches.

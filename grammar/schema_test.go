@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -108,6 +109,8 @@ func TestSchemaAccepts(t *testing.T) {
 		{`{"type":"string"}`, `""|"\u00e9\/"|"\ud83d\ude00"|"é"`, `"\ud83d"|"\ud83dx"|"\ude00"|'a'`},
 		{`{"properties":{"a":{},"b":{}},"required":["b"]}`, `{"a":1,"b":2}|{"b":2}|{"a":1, "b": 2}`, `{"a":1}|{}|{"b":2,"a":1}|{"b":1,"c":2}|{"b":1,"b":1}|{"a":1,}`},
 		{`{"properties":{"a":{}},"additionalProperties":true}`, `{"a":1,"b":2}|{"b":2}|{}|{"aa":1}|{"":1}`, `{"b":2,"a":1}|{"\u0061":1}|{"a":1,"a":2}`},
+		{`{"properties":{"\"":{},"":{},"a":{}},"required":["\""],"additionalProperties":true}`, `{"\"":1,"\\":2}|{"\"":1,"aa":1}`, `{"\"":1,"\"":2}|{"\"":1,"":3,"":3}`},
+		{`{"enum":[1,12,123,3,"a","ab","","b"]}`, `1|12|123|3|"a"|"ab"|""|"b"`, `2|13|1234|"c"|"aba"|"|`},
 		{`{"type":"object"}`, `{}|{"a":1}`, `[]|1`},
 		{`{"properties":{"a":{}}}`, `{}|{"a":{}}`, `{"b":1}|1`},
 		{`{"type":"array","prefixItems":[{"const":1},{"const":2}]}`, `[]|[1]|[1,2]`, `[2]|[1,2,3]`},
@@ -222,4 +225,40 @@ func numbered(n int) string {
 		b.WriteString(`"p` + strings.Repeat("i", i%7) + string(rune('A'+i%26)) + string(rune(0x4e00+i)) + `":{},`)
 	}
 	return b.String()
+}
+
+// TestSchemaNumberRanges holds numbers of three decimals against bounds of two, in thousandths.
+func TestSchemaNumberRanges(t *testing.T) {
+	dice := rand.New(rand.NewPCG(17, 18))
+	written := func(n int) string {
+		sign := ""
+		if n < 0 {
+			sign, n = "-", -n
+		}
+		return fmt.Sprintf("%s%d.%03d", sign, n/1000, n%1000)
+	}
+	for range 100 {
+		low := 10 * (dice.IntN(2600) - 1300)
+		high := low + 10*dice.IntN(1500)
+		for _, words := range [][2]string{{"minimum", "maximum"}, {"exclusiveMinimum", "exclusiveMaximum"}} {
+			src := fmt.Sprintf(`{"type": "number", %q: %s, %q: %s}`, words[0], written(low), words[1], written(high))
+			g, err := CompileSchema(src)
+			if err != nil && low == high {
+				continue // nothing is between
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", src, err)
+			}
+			open := words[0] != "minimum"
+			for _, n := range append([]int{low, high, low - 1, high + 1, low + 1, high - 1}, dice.Perm(30000)[:200]...) {
+				want := low < n && n < high || !open && (n == low || n == high)
+				if got := accepts(g, written(n)); got != want {
+					t.Fatalf("%s: %s is accepted: %v, want %v", src, written(n), got, want)
+				}
+				if got := accepts(g, strings.TrimSuffix(written(n), "0")); n%1000 != 0 && got != want {
+					t.Fatalf("%s: %s without its last zero is accepted: %v, want %v", src, written(n), got, want)
+				}
+			}
+		}
+	}
 }
