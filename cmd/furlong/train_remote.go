@@ -53,7 +53,7 @@ func (j *job) leave() {
 // idleServers adds what changes nothing about who generates.
 func (f *trainFlags) idleServers(m idle) {
 	if !f.isRemote() {
-		m.add("there is no --rollout-url", "rollout-api-key", "rollout-admin-api-key", "update-weight-transport", "update-weight-dir", "rollout-bucket-bytes",
+		m.add("there is no --rollout-url", "rollout-api-key-file", "rollout-admin-api-key-file", "update-weight-transport", "update-weight-dir", "rollout-bucket-bytes",
 			"rollout-concurrency", "rollout-retries", "rollout-wait")
 		return
 	}

@@ -10,15 +10,15 @@ import (
 
 // Config is what a remote engine can be told. The zero value is not usable; start from Default.
 type Config struct {
-	URLs        []string      `flag:"rollout-url" help:"servers that generate in place of the engine inside: http://host:port of furlong serve or SGLang, with spaces or commas between them"`
-	Key         string        `flag:"rollout-api-key" help:"what the servers of --rollout-url want to be shown"`
-	AdminKey    string        `flag:"rollout-admin-api-key" help:"what they want for weights, pauses and aborts, if that is another key"`
-	Transport   string        `flag:"update-weight-transport" choices:"auto stream disk" help:"how servers of --rollout-url get weights: over the connection, through the folder --update-weight-dir, or auto: the first if a server knows it"`
-	Dir         string        `flag:"update-weight-dir" help:"folder that this process writes and the servers of --rollout-url read; checkpoints of the last two versions stay in it"`
-	Bucket      int           `flag:"rollout-bucket-bytes" unit:"bytes" help:"bytes of weights in one call of the stream"`
-	Concurrency int           `flag:"rollout-concurrency" help:"most samples that one server of --rollout-url has in hand"`
-	Retries     int           `flag:"rollout-retries" help:"times that a sample is drawn anew when its server failed"`
-	Wait        time.Duration `flag:"rollout-wait" help:"how long servers of --rollout-url may be away: at the beginning, or all of them later"`
+	URLs         []string      `flag:"rollout-url" help:"servers that generate in place of the engine inside: http://host:port of furlong serve or SGLang, with spaces or commas between them"`
+	KeyFile      string        `flag:"rollout-api-key-file" help:"file with what the servers of --rollout-url want to be shown (their --api-key)"`
+	AdminKeyFile string        `flag:"rollout-admin-api-key-file" help:"file with what they want for weights, pauses and aborts, if that is another key"`
+	Transport    string        `flag:"update-weight-transport" choices:"auto stream disk" help:"how servers of --rollout-url get weights: over the connection, through the folder --update-weight-dir, or auto: the first if a server knows it"`
+	Dir          string        `flag:"update-weight-dir" help:"folder that this process writes and the servers of --rollout-url read; checkpoints of the last two versions stay in it"`
+	Bucket       int           `flag:"rollout-bucket-bytes" unit:"bytes" help:"bytes of weights in one call of the stream"`
+	Concurrency  int           `flag:"rollout-concurrency" help:"most samples that one server of --rollout-url has in hand"`
+	Retries      int           `flag:"rollout-retries" help:"times that a sample is drawn anew when its server failed"`
+	Wait         time.Duration `flag:"rollout-wait" help:"how long servers of --rollout-url may be away: at the beginning, or all of them later"`
 }
 
 // Default returns a Config without servers.

@@ -32,6 +32,8 @@ type Engine struct {
 	wire    *wire
 	name    string // begins the ids of its requests
 	folders []string
+	look    time.Duration // how often a server that has work must show life
+	flushes time.Duration // how long a server may refuse to empty its cache
 
 	mu      sync.Mutex
 	servers []*server
@@ -71,7 +73,12 @@ func Attach(ctx context.Context, cfg Config, opt Options) (*Engine, error) {
 		return nil, errors.New("--rollout-url names no server")
 	}
 	e := &Engine{
-		cfg: cfg, opt: opt, log: opt.Log, wire: newWire(cfg), name: nonce(), given: map[string]rl.Version{}, flying: map[int64]bool{}, changed: make(chan struct{}),
+		cfg: cfg, opt: opt, log: opt.Log, name: nonce(), given: map[string]rl.Version{}, flying: map[int64]bool{}, changed: make(chan struct{}),
+		look: 15 * time.Second, flushes: time.Minute,
+	}
+	var err error
+	if e.wire, err = newWire(cfg); err != nil {
+		return nil, err
 	}
 	if err := e.meet(ctx); err != nil {
 		e.Close()

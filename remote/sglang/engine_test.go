@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -294,6 +296,117 @@ func TestWorkIsShared(t *testing.T) {
 	// a: 150. b would have 100 for the prompt, a has 150. Then a has 150 against 400, and 310 against 400.
 	if want := "[a150 b400 a310 a420]"; fmt.Sprint(got) != want {
 		t.Errorf("requests went to %v, want %s", got, want)
+	}
+}
+
+// A server that stands still with work in hand is left, and others do the work.
+func TestASilentServer(t *testing.T) {
+	a, b := newFake(t, dice), newFake(t, dice)
+	e := attach(t, nil, a, b)
+	update(t, e, 1)
+	e.look = time.Millisecond
+	still := make(chan struct{})
+	defer close(still)
+	a.first(func(rw http.ResponseWriter, req *http.Request) bool {
+		_, _ = io.Copy(io.Discard, req.Body)
+		switch req.URL.Path {
+		case "/generate":
+			select {
+			case <-still:
+			case <-req.Context().Done():
+			}
+		case "/health_generate":
+			rw.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return req.URL.Path == "/generate" || req.URL.Path == "/health_generate"
+	})
+	if got, err := gather(t, e, batch(20, 3)); err != nil || len(got) != 20 {
+		t.Errorf("%d samples, %v", len(got), err)
+	}
+	if s := e.Stats(); s.Lost != 1 || s.Aborts == 0 {
+		t.Errorf("counts are %+v", s)
+	}
+}
+
+// How pauses and caches are treated, by mode.
+func TestModes(t *testing.T) {
+	for mode, want := range map[string]string{
+		"retract":  "/pause_generation /flush_cache /begin_weight_update /update_weights_from_stream /end_weight_update /model_info /continue_generation",
+		"in_place": "/pause_generation /begin_weight_update /update_weights_from_stream /end_weight_update /model_info /continue_generation",
+	} {
+		f := newFake(t, dice)
+		e := attach(t, nil, f)
+		e.opt.Mode = mode
+		f.mu.Lock()
+		f.calls = nil
+		f.mu.Unlock()
+		update(t, e, 1)
+		if got := strings.Join(f.calls, " "); got != want {
+			t.Errorf("%s: the server heard %s, want %s", mode, got, want)
+		}
+	}
+}
+
+// Where a cache can't be emptied, requests of the new version see nothing of it.
+func TestCachesThatStayFull(t *testing.T) {
+	f := newFake(t, dice)
+	e := attach(t, nil, f)
+	e.flushes = 0
+	full := func(rw http.ResponseWriter, req *http.Request) bool {
+		if req.URL.Path == "/flush_cache" {
+			rw.WriteHeader(http.StatusBadRequest)
+		}
+		return req.URL.Path == "/flush_cache"
+	}
+	for i, tt := range []struct {
+		before func(http.ResponseWriter, *http.Request) bool
+		want   string
+	}{{full, "@1"}, {full, "@2"}, {nil, ""}} {
+		f.first(tt.before)
+		update(t, e, i+1)
+		if _, err := gather(t, e, batch(1, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.asked[i].ExtraKey.At(0); got != tt.want {
+			t.Errorf("update %d: requests have the extra_key %q, want %q", i+1, got, tt.want)
+		}
+	}
+	if got := e.Stats().Flushes; got != 2 {
+		t.Errorf("%d caches were not flushed, want 2", got)
+	}
+}
+
+// Keys stand in files, since settings are written down.
+func TestKeys(t *testing.T) {
+	f := newFake(t, dice)
+	var seen sync.Map
+	f.first(func(_ http.ResponseWriter, req *http.Request) bool {
+		seen.Store(req.URL.Path, req.Header.Get("Authorization"))
+		return false
+	})
+	file := func(name, text string) string {
+		p := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	e := attach(t, func(c *Config) { c.KeyFile, c.AdminKeyFile = file("k", "user\n"), file("a", "boss") }, f)
+	update(t, e, 1)
+	if _, err := gather(t, e, batch(1, 1)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{"/generate": "Bearer user", "/model_info": "Bearer user", "/pause_generation": "Bearer boss", "/end_weight_update": "Bearer boss"} {
+		if got, _ := seen.Load(path); got != want {
+			t.Errorf("%s was shown %v, want %s", path, got, want)
+		}
+	}
+	for _, text := range []string{"", "a\nb"} {
+		c := Default()
+		c.URLs, c.KeyFile = []string{f.URL}, file("bad", text)
+		if _, err := Attach(t.Context(), c, Options{}); err == nil || !strings.Contains(err.Error(), "--rollout-api-key-file") {
+			t.Errorf("key %q: %v", text, err)
+		}
 	}
 }
 

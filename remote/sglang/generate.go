@@ -148,10 +148,17 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request) (*rl.Samp
 	e.mu.Lock()
 	e.tries++
 	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version}
-	salt := s.salt
+	salt, number := s.salt, e.tries
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s.live[number] = end
 	e.mu.Unlock()
 	x.a = &sglang.Answer{}
-	if err := e.wire.post(ctx, s.url, "/generate", ask(r, x.rid, salt), x.a); err != nil {
+	err := e.wire.post(inner, s.url, "/generate", ask(r, x.rid, salt), x.a)
+	e.mu.Lock()
+	delete(s.live, number)
+	e.mu.Unlock()
+	if err != nil {
 		return nil, e.disown(ctx, s, x.rid, err)
 	}
 	e.mu.Lock()

@@ -71,11 +71,8 @@ func (e *Engine) order(ctx context.Context, path string, body any) error {
 	return nil
 }
 
-// How long a server may refuse to empty its cache, and how often it is asked.
-const (
-	flushPatience = 60 * time.Second
-	flushEvery    = time.Second
-)
+// flushEvery is how often a server is asked again that could not empty its cache.
+const flushEvery = time.Second
 
 // flush empties a server's cache of prefixes, which were computed by the old weights. A server that can't while it is paused gets requests of the new
 // version in a space of their own.
@@ -83,9 +80,10 @@ func (e *Engine) flush(ctx context.Context, s *server, version string) error {
 	if e.mode() == sglang.PauseInPlace {
 		return nil
 	}
-	for end := time.Now().Add(flushPatience); ; {
+	for end := time.Now().Add(e.flushes); ; {
 		err := e.wire.get(ctx, s.url, "/flush_cache", nil)
-		if st := status(err); st != http.StatusBadRequest {
+		if status(err) != http.StatusBadRequest {
+			e.salt(s, "", nil)
 			return err
 		}
 		if time.Now().After(end) {
@@ -98,10 +96,13 @@ func (e *Engine) flush(ctx context.Context, s *server, version string) error {
 	}
 }
 
-// salt keeps requests of a version apart from what a server has cached.
+// salt keeps requests of a version apart from what a server has cached; no version ends that.
 func (e *Engine) salt(s *server, version string, why error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if s.salt = ""; version == "" {
+		return
+	}
 	s.salt = "@" + version
 	e.stats.Flushes++
 	e.log.Warn("a server's cache can't be emptied: its requests get a space of their own", "url", s.url, "weight_version", version, "why", why.Error())

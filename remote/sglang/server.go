@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"furlong/api/sglang"
@@ -25,11 +27,16 @@ type server struct {
 	stale   bool  // it holds other weights, so nothing but an update brings it back
 	again   time.Time
 	delay   time.Duration
-	looking bool // somebody finds out whether it is back
+	looking bool // somebody finds out how it is
 	salt    string
+	seen    time.Time           // when it was last known to be well
+	misses  int                 // looks in a row to which it said nothing good
+	live    map[int]func(error) // ends the requests that are there, by number
 }
 
-func newServer(f Found) *server { return &server{url: f.URL, found: f, prompts: map[*rl.Prompt]int{}} }
+func newServer(f Found) *server {
+	return &server{url: f.URL, found: f, prompts: map[*rl.Prompt]int{}, live: map[int]func(error){}, seen: time.Now()}
+}
 
 // How long a server that failed is left alone: from the first to the longest.
 const (
@@ -160,12 +167,11 @@ func (e *Engine) lose(s *server, why error, stale bool, after time.Duration) {
 	e.wake()
 }
 
-// found brings a server back.
+// back brings a server back.
 func (e *Engine) back(s *server) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s.looking = false
-	if s.down == nil {
+	if s.misses, s.seen = 0, time.Now(); s.down == nil {
 		return
 	}
 	s.down, s.stale, s.again, s.delay, e.since = nil, false, time.Time{}, 0, time.Time{}
@@ -182,29 +188,35 @@ func (e *Engine) rest(s *server, d time.Duration) {
 	e.stats.Busy++
 }
 
-// nurse looks after lost servers until ctx ends.
+// nurse looks after servers until ctx ends: whether lost ones are back, and whether those that have work live.
 func (e *Engine) nurse(ctx context.Context) {
+	var visits sync.WaitGroup
+	defer visits.Wait()
 	for ctx.Err() == nil {
 		e.mu.Lock()
 		s, pause := e.patient()
 		changed := e.changed
 		e.mu.Unlock()
 		if s != nil {
-			e.visit(ctx, s)
+			visits.Go(func() { e.visit(ctx, s) })
 			continue
 		}
 		_ = waitFor(ctx, changed, pause)
 	}
 }
 
-// patient returns a lost server that may be asked now, or how long there will be none. The lock is held.
+// patient returns a server that is to be looked at now, or how long there will be none. The lock is held.
 func (e *Engine) patient() (*server, time.Duration) {
 	pause := time.Minute
 	for _, s := range e.servers {
-		if s.down == nil || s.stale || s.looking || e.paused {
+		at := s.again
+		if s.down == nil {
+			at = s.seen.Add(e.look)
+		}
+		if s.looking || e.paused || s.stale || s.down == nil && s.requests == 0 {
 			continue
 		}
-		until := time.Until(s.again)
+		until := time.Until(at)
 		if until <= 0 {
 			s.looking = true
 			return s, 0
@@ -214,24 +226,70 @@ func (e *Engine) patient() (*server, time.Duration) {
 	return nil, pause
 }
 
-// visit finds out whether a lost server is back.
+// visit looks at a server.
 func (e *Engine) visit(ctx context.Context, s *server) {
 	short, cancel := context.WithTimeout(ctx, mostDelay)
 	defer cancel()
-	err := e.prove(short, s)
-	if err == nil {
-		e.back(s)
-		return
+	e.mu.Lock()
+	lost := s.down != nil
+	e.mu.Unlock()
+	var err error
+	if lost {
+		err = e.prove(short, s)
+	} else {
+		err = e.wire.get(short, s.url, "/health_generate", nil)
 	}
+	e.mu.Lock()
+	s.looking = false
+	e.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+	case err == nil:
+		e.back(s)
+	case lost:
+		e.still(s, err)
+	default:
+		e.miss(s, err)
+	}
+}
+
+// still notes that a lost server is not back.
+func (e *Engine) still(s *server, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	s.delay = min(max(2*s.delay, firstDelay), mostDelay)
-	s.looking, s.again = false, time.Now().Add(s.delay)
+	s.again = time.Now().Add(s.delay)
 	if s.down = err; errors.Is(err, errStale) && !s.stale {
 		s.stale = true
 		e.stats.Stale++
 		e.log.Warn("rollout server holds other weights", "url", s.url, "why", err.Error())
 		e.wake()
+	}
+}
+
+// mostMisses is how often in a row a server that has work may not answer.
+const mostMisses = 2
+
+// errSilent says that a server has work and shows no life.
+var errSilent = errors.New("it does not answer")
+
+// miss notes that a server with work said nothing good. After some times it is lost, and what it has is taken from it.
+func (e *Engine) miss(s *server, err error) {
+	e.mu.Lock()
+	s.misses++
+	s.seen = time.Now()
+	lost := s.misses >= mostMisses && s.down == nil
+	var ends []func(error)
+	if lost {
+		ends = slices.Collect(maps.Values(s.live))
+	}
+	e.mu.Unlock()
+	if !lost {
+		return
+	}
+	e.lose(s, fmt.Errorf("%w: %w", errSilent, err), false, time.Second)
+	for _, end := range ends {
+		end(errSilent)
 	}
 }
 

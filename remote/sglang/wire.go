@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -25,12 +26,36 @@ type wire struct {
 	admin string
 }
 
-func newWire(c Config) *wire {
+func newWire(c Config) (*wire, error) {
+	key, err := secret("rollout-api-key-file", c.KeyFile)
+	if err != nil {
+		return nil, err
+	}
+	admin, err := secret("rollout-admin-api-key-file", c.AdminKeyFile)
+	if err != nil {
+		return nil, err
+	}
 	d := net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
-	return &wire{key: c.Key, admin: c.AdminKey, http: &http.Transport{
+	return &wire{key: key, admin: admin, http: &http.Transport{
 		DialContext: d.DialContext, MaxIdleConnsPerHost: c.Concurrency, TLSHandshakeTimeout: 10 * time.Second,
 		IdleConnTimeout: 4 * time.Second, // SGLang leaves idle connections after 5 s
-	}}
+	}}, nil
+}
+
+// secret reads a key from its file, "" for no file. In a flag it would be written down with the run's settings.
+func secret(flag, file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	key := strings.TrimSpace(string(text))
+	if err == nil && (key == "" || strings.ContainsAny(key, "\r\n")) {
+		err = fmt.Errorf("%s has no single line, want one: the key", file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("--%s: %w", flag, err)
+	}
+	return key, nil
 }
 
 // A statusError is an answer that is no success.
