@@ -149,7 +149,7 @@ type Hyper interface {
 	Collapse(y, x, pre *tensor.Tensor)
 	CollapseBackward(dx, dpre, dy, x, pre *tensor.Tensor)
 	// Expand sets y[t,k] = post[t,k]*o[t] + sum over j of comb[t,j,k]*x[t,j]: the first index of comb is the source.
-	// The chain is post's product, then j ascending. y [T, S, D], o [T, D].
+	// The chain is post's product, then j ascending. y [T, S, D], o [T, D]; y may be x.
 	Expand(y, x, o, post, comb *tensor.Tensor)
 	ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *tensor.Tensor)
 }

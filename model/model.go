@@ -46,7 +46,7 @@ func Forward(c *ops.Ctx, m Model, in *ops.Tokens, store func(layer int) kv.Store
 			if recompute {
 				return ops.Recompute(c, x, f)
 			}
-			return f(c, x)
+			return ops.Through(c, x, f)
 		})
 	}
 	return x

@@ -24,7 +24,8 @@ type Ctx struct {
 
 	Turn *Turn // of a taped pass among others that run at the same time; nil for a pass alone
 
-	layer int // of the block that runs; -1 outside
+	layer int  // of the block that runs; -1 outside
+	over  bool // nobody reads the streams that enter a site once it is left: new ones take their place
 	tape  *tape
 }
 
@@ -46,7 +47,7 @@ func (c *Ctx) Taped() *Ctx {
 // Untaped returns a context like c that records nothing: for what has no gradient, such as the indexer.
 func (c *Ctx) Untaped() *Ctx {
 	d := *c
-	d.tape = nil
+	d.tape, d.over = nil, false
 	return &d
 }
 
@@ -116,6 +117,22 @@ func Recompute(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Te
 		again.Backward(f(again, x), dy)
 	}, y)
 	return y
+}
+
+// Through returns f(x). Without a tape that is in x's own memory, and what f took besides is free again: block after block of a pass works in
+// memory that is still in the caches. f must not keep anything; nobody may read x as it was. Where somebody watches nothing is given up.
+func Through(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+	if c.tape != nil || c.Watch != nil {
+		return f(c, x)
+	}
+	m, before := c.Mem.Mark(), c.over
+	c.over = true
+	if y := f(c, x); y != x {
+		c.K.Copy(x, y)
+	}
+	c.over = before
+	c.Mem.Release(m)
+	return x
 }
 
 // forget runs f without a tape and keeps nothing but its result, which must have x's shape.

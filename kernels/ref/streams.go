@@ -44,18 +44,21 @@ func (*Backend[F]) CollapseBackward(dx, dpre, dy, x, pre *tensor.Tensor) {
 }
 
 // Expand sets y[t,k] to the chain that starts from post[t,k]*o[t] and goes on with FMA(comb[t,j,k], x[t,j], .) over ascending j.
+// A token's old streams are copied first, since y may be x.
 func (*Backend[F]) Expand(y, x, o, post, comb *tensor.Tensor) {
 	rows, streams, dim := expandDims("expand", x, o, post, comb)
 	check("expand", "y", y, rows, streams*dim)
 	out, in, sub, p, c := data[F](y), data[F](x), data[F](o), data[F](post), data[F](comb)
+	old := make([]F, streams*dim)
 	for t := range rows {
+		copy(old, in[t*streams*dim:])
 		for k := range streams {
 			to := out[(t*streams+k)*dim:][:dim]
 			for i, v := range sub[t*dim:][:dim] {
 				to[i] = p[t*streams+k] * v
 			}
 			for j := range streams {
-				axpy(to, c[(t*streams+j)*streams+k], in[(t*streams+j)*dim:][:dim])
+				axpy(to, c[(t*streams+j)*streams+k], old[j*dim:][:dim])
 			}
 		}
 	}
