@@ -33,21 +33,16 @@ func Prepare(c *ops.Ctx, m Model) {
 	}
 }
 
-// Units returns the units of a pass that take turns: embedding, blocks, and what follows them.
-func Units(m Model) int { return len(m.Layers()) + 2 }
-
-// Forward runs embedding and all blocks: streams [T, S, D]. With recompute, a taped pass keeps only each block's input. Of the pass's turns it
-// takes all units but the last.
+// Forward runs embedding and all blocks: streams [T, S, D]. With recompute, a taped pass keeps only each block's input.
 func Forward(c *ops.Ctx, m Model, in *ops.Tokens, store func(layer int) kv.Store, recompute bool) *tensor.Tensor {
-	x := ops.InTurn(c, 0, func() *tensor.Tensor { return m.Embed(c, in) })
+	x := m.Embed(c, in)
 	for i := range m.Layers() {
 		f := func(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor { return m.Block(c, i, in, store(i), x) }
-		x = ops.InTurn(c, 1+i, func() *tensor.Tensor {
-			if recompute {
-				return ops.Recompute(c, x, f)
-			}
-			return ops.Through(c, x, f)
-		})
+		if recompute {
+			x = ops.Recompute(c, x, f)
+		} else {
+			x = ops.Through(c, x, f)
+		}
 	}
 	return x
 }

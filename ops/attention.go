@@ -17,13 +17,13 @@ func Attend(c *Ctx, q *tensor.Tensor, sink *tensor.Param, heads int, views ...Vi
 	o, lse := c.New(q.Shape...), c.New(q.Rows(), heads)
 	c.K.Attend(o, lse, q, sink.Value, heads, views...)
 	if c.tape != nil {
-		c.record("attend", func() {
+		c.record("attend", c.inTurn(func() {
 			dpool := make([]*tensor.Tensor, len(views))
 			for i, v := range views {
 				dpool[i] = c.sum(v.Pool)
 			}
 			c.K.AttendBackward(c.sum(q), paramGrad(sink), dpool, c.Grad(o), o, lse, q, sink.Value, heads, views...)
-		}, o)
+		}, sink), o)
 	}
 	return o
 }
@@ -42,9 +42,9 @@ func Pool(c *Ctx, bias *tensor.Param, overlap bool, prev, own View) *tensor.Tens
 	y := c.New(len(own.Lo), d)
 	c.K.Pool(y, bias.Value, overlap, prev, own)
 	if c.tape != nil {
-		c.record("pool", func() {
+		c.record("pool", c.inTurn(func() {
 			c.K.PoolBackward(c.sum(own.Pool), paramGrad(bias), c.Grad(y), bias.Value, overlap, prev, own)
-		}, y)
+		}, bias), y)
 	}
 	return y
 }

@@ -7,7 +7,7 @@ func Embed(c *Ctx, in *Tokens, table *tensor.Param, s int) *tensor.Tensor {
 	y := c.New(in.Len(), s, table.Value.Dim())
 	c.K.Embed(y, table.Value, in.ID)
 	if g := paramGrad(table); c.tape != nil && g != nil {
-		c.record("embed", func() { c.K.EmbedBackward(g, c.Grad(y), in.ID) }, y)
+		c.record("embed", c.inTurn(func() { c.K.EmbedBackward(g, c.Grad(y), in.ID) }, table), y)
 	}
 	return y
 }
@@ -37,7 +37,7 @@ func LogProb(c *Ctx, h *tensor.Tensor, w *tensor.Param, next []int32, scale []fl
 		c.K.LogProb(lp.Slice(lo, hi), entropy.Slice(lo, hi), lse.Slice(lo, hi), logits, next[lo:hi], scale[lo:hi])
 	})
 	if c.tape != nil {
-		c.record("logprob", func() { logProbBackward(c, h, w, next, scale, lp, entropy, lse) }, lp, entropy)
+		c.record("logprob", c.inTurn(func() { logProbBackward(c, h, w, next, scale, lp, entropy, lse) }, w), lp, entropy)
 	}
 	return lp, entropy
 }

@@ -34,7 +34,7 @@ func Enter(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool, p 
 		c.K.Collapse(of.rows(e.In), x, pre)
 	})
 	if c.tape != nil {
-		c.record("enter", func() { e.backward(c, fn, base, scale, p) }, e.In, e.Pre, e.Post, e.Comb, e.z)
+		c.record("enter", c.inTurn(func() { e.backward(c, fn, base, scale, p) }, fn, base, scale), e.In, e.Pre, e.Post, e.Comb, e.z)
 	}
 	return e
 }

@@ -18,7 +18,9 @@ func GroupedLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, groups int) *tenso
 	in := operand(c, x, w)
 	c.K.Linear(y, in, w.Value, groups)
 	if c.tape != nil {
-		c.record("linear", func() { c.K.LinearBackward(c.sum(x), paramGrad(w), c.Grad(y), in, w.Value, groups) }, y)
+		c.record("linear", c.inTurn(func() {
+			c.K.LinearBackward(c.sum(x), paramGrad(w), c.Grad(y), in, w.Value, groups)
+		}, w), y)
 	}
 	return y
 }
@@ -30,7 +32,9 @@ func ExpertLinear(c *Ctx, x *tensor.Tensor, w *tensor.Param, off []int32) *tenso
 	in := operand(c, x, w)
 	c.K.ExpertLinear(y, in, w.Value, off)
 	if c.tape != nil {
-		c.record("expert_linear", func() { c.K.ExpertLinearBackward(c.sum(x), paramGrad(w), c.Grad(y), in, w.Value, off) }, y)
+		c.record("expert_linear", c.inTurn(func() {
+			c.K.ExpertLinearBackward(c.sum(x), paramGrad(w), c.Grad(y), in, w.Value, off)
+		}, w), y)
 	}
 	return y
 }

@@ -16,7 +16,9 @@ func rmsNorm(c *Ctx, x *tensor.Tensor, w *tensor.Param, dim int, eps float64) *t
 	y := c.New(x.Shape...)
 	c.K.RMSNorm(y, x, value(w), dim, eps)
 	if c.tape != nil {
-		c.record("rms_norm", func() { c.K.RMSNormBackward(c.sum(x), paramGrad(w), c.Grad(y), x, value(w), dim, eps) }, y)
+		c.record("rms_norm", c.inTurn(func() {
+			c.K.RMSNormBackward(c.sum(x), paramGrad(w), c.Grad(y), x, value(w), dim, eps)
+		}, w), y)
 	}
 	return y
 }

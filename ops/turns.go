@@ -2,6 +2,7 @@ package ops
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"furlong/tensor"
@@ -11,18 +12,18 @@ import (
 var ErrStopped = errors.New("an earlier pass failed")
 
 // Turns keep passes that run at the same time in the order of their numbers where they add to the same gradients: so a weight's
-// chain goes over ascending rows, as if one pass had followed the other. A pass is cut into units, and
-// works on a unit only when the pass before it is done with that one.
+// chain goes over ascending rows, as if one pass had followed the other. A pass adds to a weight only when the pass before it
+// has done so. Turns are by weight and not by larger parts of a pass, so that each pass is but a step behind the one before.
 type Turns struct {
 	mu      sync.Mutex
 	changed *sync.Cond
-	done    []int // passes that are done with each unit
+	done    map[any]int // passes that are done with each key
 	stopped bool
 }
 
 // NewTurns returns the turns of passes that start at number 0.
-func NewTurns(units int) *Turns {
-	t := &Turns{done: make([]int, units)}
+func NewTurns() *Turns {
+	t := &Turns{done: map[any]int{}}
 	t.changed = sync.NewCond(&t.mu)
 	return t
 }
@@ -37,46 +38,67 @@ func (t *Turns) Stop() {
 
 // A Turn is the place of one pass. A nil Turn never waits.
 type Turn struct {
-	of *Turns
-	n  int
+	of    *Turns
+	n     int
+	taken map[any]bool // keys that the pass has a step for
 }
 
 // Of returns the turn of pass n.
-func (t *Turns) Of(n int) *Turn { return &Turn{t, n} }
+func (t *Turns) Of(n int) *Turn { return &Turn{t, n, map[any]bool{}} }
 
-// Enter waits until the pass before is done with a unit.
-func (t *Turn) Enter(unit int) {
+// Do runs f when the pass before is done with key, which stands for what f adds to. Every pass does every key once.
+func (t *Turn) Do(key any, f func()) {
 	if t == nil {
+		f()
 		return
 	}
+	t.enter(key)
+	f()
+	t.leave(key)
+}
+
+func (t *Turn) enter(key any) {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
-	for t.of.done[unit] < t.n && !t.of.stopped {
+	for t.of.done[key] < t.n && !t.of.stopped {
 		t.of.changed.Wait()
 	}
-	if t.of.done[unit] < t.n {
+	if t.of.done[key] < t.n {
 		panic(ErrStopped)
 	}
 }
 
-// Leave says that this pass is done with a unit.
-func (t *Turn) Leave(unit int) {
-	if t == nil {
-		return
-	}
+func (t *Turn) leave(key any) {
 	t.of.mu.Lock()
-	t.of.done[unit] = t.n + 1
+	t.of.done[key] = t.n + 1
 	t.of.mu.Unlock()
 	t.of.changed.Broadcast()
 }
 
-// InTurn returns f(), whose backward pass waits for its turn at a unit.
-func InTurn(c *Ctx, unit int, f func() *tensor.Tensor) *tensor.Tensor {
-	if c.tape == nil || c.Turn == nil {
-		return f()
+// take notes that the pass has a step for key. With two of them the passes behind would not know which to wait for.
+func (t *Turn) take(key any) {
+	if t.taken[key] {
+		panic(fmt.Sprintf("ops: a pass adds to %v in two steps, want one", key))
 	}
-	c.record("leave", func() { c.Turn.Leave(unit) }) // the tape runs backwards
-	y := f()
-	c.record("enter", func() { c.Turn.Enter(unit) })
-	return y
+	t.taken[key] = true
+}
+
+// inTurn returns the backward step run of an op with weights ws, which waits for its turn if it adds to any of their gradients.
+func (c *Ctx) inTurn(run func(), ws ...*tensor.Param) func() {
+	if c.Turn == nil {
+		return run
+	}
+	var key *tensor.Param
+	for _, w := range ws {
+		if paramGrad(w) != nil {
+			c.Turn.take(w)
+			if key == nil {
+				key = w
+			}
+		}
+	}
+	if key == nil {
+		return run
+	}
+	return func() { c.Turn.Do(key, run) }
 }

@@ -10,22 +10,20 @@ import (
 	"furlong/tensor"
 )
 
-// Passes that unwind at the same time go through each unit in the order of their numbers.
+// Passes that unwind at the same time add to each weight in the order of their numbers.
 func TestTurns(t *testing.T) {
-	const passes, unitsOf = 5, 3
-	turns := NewTurns(unitsOf)
-	order := make([][]int, unitsOf) // written under the turns alone
+	const passes = 5
+	ws := []*tensor.Param{weight(2, 3), weight(2, 3), weight(2, 3)}
+	turns := NewTurns()
+	order := make([][]int, len(ws)) // written under the turns alone
 	done := make(chan struct{})
 	for n := passes - 1; n >= 0; n-- {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			c := NewCtx(ref.New[float32](), &tensor.Arena{}, dtype.F32).Taped()
 			c.Turn = turns.Of(n)
-			for unit := range unitsOf {
-				InTurn(c, unit, func() *tensor.Tensor {
-					c.record("note", func() { order[unit] = append(order[unit], n) })
-					return nil
-				})
+			for i, w := range ws {
+				c.record("note", c.inTurn(func() { order[i] = append(order[i], n) }, w))
 			}
 			c.Unwind()
 		}()
@@ -33,28 +31,67 @@ func TestTurns(t *testing.T) {
 	for range passes {
 		<-done
 	}
-	for unit, got := range order {
+	for i, got := range order {
 		if want := []int{0, 1, 2, 3, 4}; !slices.Equal(got, want) {
-			t.Errorf("unit %d: order is %v, want %v", unit, got, want)
+			t.Errorf("weight %d: order is %v, want %v", i, got, want)
 		}
 	}
 }
 
+// weight returns a trained weight.
+func weight(shape ...int) *tensor.Param {
+	return &tensor.Param{Value: tensor.New(dtype.F32, shape...), Grad: tensor.New(dtype.F32, shape...)}
+}
+
+// A step that adds to no gradient waits for nobody, nor does a pass alone.
+func TestTurnsAreForGradients(t *testing.T) {
+	frozen := weight(2, 3)
+	frozen.Frozen = true
+	c := NewCtx(ref.New[float32](), &tensor.Arena{}, dtype.F32).Taped()
+	ran := 0
+	note := func() { ran++ }
+	c.inTurn(note, weight(2, 3))()
+	c.Turn = NewTurns().Of(1)
+	c.inTurn(note)()
+	c.inTurn(note, frozen, nil)()
+	if ran != 3 {
+		t.Errorf("%d steps ran, want 3", ran)
+	}
+}
+
+// A weight that a pass reads twice has no place in the order.
+func TestTurnsOnce(t *testing.T) {
+	c := NewCtx(ref.New[float32](), &tensor.Arena{}, dtype.F32).Taped()
+	c.Turn = NewTurns().Of(0)
+	w := weight(2, 3)
+	c.inTurn(func() {}, w)
+	defer func() {
+		if recover() == nil {
+			t.Error("a second step for a weight was taken, want a panic")
+		}
+	}()
+	c.inTurn(func() {}, w)
+}
+
 // Who waits for a pass that failed is let go with a panic; whose turn it is already may go on.
 func TestTurnsStop(t *testing.T) {
-	turns := NewTurns(1)
-	turns.Of(0).Leave(0)
+	turns := NewTurns()
+	turns.Of(0).Do("a", func() {})
 	got := make(chan error)
 	go func() {
 		defer func() {
 			err, _ := recover().(error)
 			got <- err
 		}()
-		turns.Of(2).Enter(0)
+		turns.Of(2).Do("a", func() { t.Error("pass 2 ran before pass 1") })
 	}()
 	turns.Stop()
 	if err := <-got; !errors.Is(err, ErrStopped) {
 		t.Errorf("waiting ended with %v, want a panic of ErrStopped", err)
 	}
-	turns.Of(1).Enter(0)
+	ran := false
+	turns.Of(1).Do("a", func() { ran = true })
+	if !ran {
+		t.Error("pass 1 did not run after pass 0")
+	}
 }

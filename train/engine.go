@@ -99,11 +99,7 @@ func (e *Engine) forward(c *ops.Ctx, m model.Model, p pass) (lp, entropy *tensor
 	stores := e.stores(c.K, m)
 	x := model.Forward(c, m, p.in, func(i int) kv.Store { return &stores[i] }, e.cfg.Recompute)
 	t, s, d := x.Shape[0], x.Shape[1], x.Shape[2]
-	lp = ops.InTurn(c, headUnit(m), func() *tensor.Tensor {
-		rows := ops.Gather(c, ops.Reshape(c, x, t, s*d), p.rows)
-		h := m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
-		lp, entropy = ops.LogProb(c, h, m.Head(), p.next, p.scale)
-		return lp
-	})
-	return lp, entropy
+	rows := ops.Gather(c, ops.Reshape(c, x, t, s*d), p.rows)
+	h := m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
+	return ops.LogProb(c, h, m.Head(), p.next, p.scale)
 }

@@ -12,7 +12,6 @@ import (
 
 	"furlong/dtype"
 	"furlong/kernels"
-	"furlong/model"
 	"furlong/ops"
 	"furlong/rl"
 	"furlong/tensor"
@@ -88,9 +87,9 @@ type work func(l *lane, turn *ops.Turn, p pass)
 
 // run does f with every micro-batch: lane number i with i, i+lanes, and so on. After an error no more are begun; of several errors the one of the
 // first micro-batch is returned.
-func (ls *lanes) run(ctx context.Context, what string, m model.Model, samples []*rl.Sample, budget int, f work) error {
+func (ls *lanes) run(ctx context.Context, what string, samples []*rl.Sample, budget int, f work) error {
 	ps, on := ls.share(samples, budget)
-	turns, errs := ops.NewTurns(units(m)), make([]error, len(ps))
+	turns, errs := ops.NewTurns(), make([]error, len(ps))
 	var failed atomic.Bool
 	var all sync.WaitGroup
 	for n, l := range on {
@@ -135,8 +134,3 @@ func (l *lane) guard(ctx context.Context, f work, turn *ops.Turn, p pass) (err e
 	f(l, turn, p)
 	return nil
 }
-
-// The units of a micro-batch that take turns: the model's, of which the last is the head, and the loss.
-func units(m model.Model) int    { return model.Units(m) + 1 }
-func headUnit(m model.Model) int { return model.Units(m) - 1 }
-func lossUnit(m model.Model) int { return model.Units(m) }

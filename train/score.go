@@ -26,7 +26,7 @@ func (e *Engine) Score(ctx context.Context, samples []*rl.Sample) error {
 }
 
 func (e *Engine) score(ctx context.Context, m model.Model, samples []*rl.Sample, put func(s *rl.Sample, lp, ent []float32)) error {
-	return e.lanes.run(ctx, "score", m, samples, e.cfg.MaxTokens, func(l *lane, _ *ops.Turn, p pass) {
+	return e.lanes.run(ctx, "score", samples, e.cfg.MaxTokens, func(l *lane, _ *ops.Turn, p pass) {
 		lp, ent := e.forward(l.ctx(), m, p)
 		p.each(func(s *rl.Sample, lo, hi int) { put(s, lp.F32()[lo:hi], ent.F32()[lo:hi]) })
 	})

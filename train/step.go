@@ -125,7 +125,7 @@ func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sum
 		weight[samples[i]] = w
 	}
 	sums := &loss.Sums{}
-	err := e.lanes.run(ctx, "step", e.actor, samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
+	err := e.lanes.run(ctx, "step", samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
 		e.micro(l, turn, p, weight, sums)
 	})
 	return sums, err
@@ -137,24 +137,29 @@ func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, weight map[*rl.Sample]fl
 	c.Watch, c.Turn = l.load.watch, turn
 	lpT, entT := e.forward(c, e.actor, p)
 	lp, ent, dlp, dent := lpT.F32(), entT.F32(), c.Grad(lpT).F32(), c.Grad(entT).F32()
-	turn.Enter(lossUnit(e.actor))
-	p.each(func(s *rl.Sample, lo, hi int) {
-		t := loss.Tokens{
-			New: lp[lo:hi], Rollout: s.LogProbs, Ref: s.RefLogProbs, Entropy: ent[lo:hi],
-			Advantage: s.Advantage, Weight: weight[s],
-		}
-		if s.TrainLogProbs == nil {
-			s.TrainLogProbs, s.Entropy = clone(t.New), clone(t.Entropy)
-		}
-		t.Old = s.TrainLogProbs
-		if e.supervised() {
-			e.cfg.Loss.Supervised(t, dlp[lo:hi], dent[lo:hi], sums)
-		} else {
-			e.cfg.Loss.Policy(t, dlp[lo:hi], dent[lo:hi], sums)
-		}
+	turn.Do(sums, func() {
+		p.each(func(s *rl.Sample, lo, hi int) {
+			t := loss.Tokens{
+				New: lp[lo:hi], Rollout: s.LogProbs, Ref: s.RefLogProbs, Entropy: ent[lo:hi],
+				Advantage: s.Advantage, Weight: weight[s],
+			}
+			e.lose(s, t, dlp[lo:hi], dent[lo:hi], sums)
+		})
 	})
-	turn.Leave(lossUnit(e.actor))
 	c.Unwind()
+}
+
+// lose adds the loss of a sample's tokens to sums, and sets the gradients of their logprobs and entropies.
+func (e *Engine) lose(s *rl.Sample, t loss.Tokens, dlp, dent []float32, sums *loss.Sums) {
+	if s.TrainLogProbs == nil {
+		s.TrainLogProbs, s.Entropy = clone(t.New), clone(t.Entropy)
+	}
+	t.Old = s.TrainLogProbs
+	if e.supervised() {
+		e.cfg.Loss.Supervised(t, dlp, dent, sums)
+	} else {
+		e.cfg.Loss.Policy(t, dlp, dent, sums)
+	}
 }
 
 // rate returns the learning rate of the next step.
