@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"furlong/checkpoint"
+	"furlong/checkpoint/hf"
 	"furlong/rl"
 	"furlong/tensor"
 	"furlong/weightsync"
@@ -22,6 +23,9 @@ func (s *Session) End(v rl.Version, h Held) (rl.Weights, error) {
 	var w rl.Weights
 	err := s.guard(func() (err error) {
 		if err := s.complete(); err != nil {
+			return err
+		}
+		if err := s.decode(); err != nil {
 			return err
 		}
 		w, err = s.weights(v, h)
@@ -96,6 +100,22 @@ func (s *Session) split(group []string) error {
 		return nil
 	}
 	return fmt.Errorf("parameter %q: came without %s, with which it becomes visible", came[0], strings.Join(missing, ", "))
+}
+
+// decode makes numbers of codes that came for parameters which are held so. None may change.
+func (s *Session) decode() error {
+	for i, h := range s.held {
+		if h == nil || h.coded == nil {
+			continue
+		}
+		p := s.m.specs[i]
+		h.value = p.blank()
+		if _, loss := hf.Convert(h.value, h.coded); loss.Changed > 0 {
+			return fmt.Errorf("parameter %q: %d of its %d numbers are none of %v, in which it is held", p.Name, loss.Changed, loss.Numbers, p.Value.Type)
+		}
+		h.coded = nil
+	}
+	return nil
 }
 
 // weights returns what came as a version: all of it, or what lies over what is held.

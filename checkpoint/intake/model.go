@@ -2,9 +2,11 @@ package intake
 
 import (
 	"fmt"
+	"strings"
 
 	"furlong/checkpoint/hf"
 	"furlong/dtype"
+	"furlong/quant"
 	"furlong/tensor"
 	"furlong/weightsync"
 )
@@ -25,6 +27,7 @@ type spec struct {
 	pieces       []hf.Piece // the tensors of files, experts apart
 	parts        int        // matrices of an expert below each other
 	whole        hf.Piece   // all of it as one tensor
+	coded        *spec      // how files may have it too, as FP8, though it is held as numbers; nil for most
 }
 
 // Describe returns the model of an engine's parameters, with so many layers and routed experts: what is in layers beyond is set aside. It keeps
@@ -77,8 +80,16 @@ func specOf(p *tensor.Param) (*spec, error) {
 	if n := len(pieces); n > 1 {
 		s.parts = n / p.Value.Shape[0]
 	}
+	if strings.HasSuffix(p.Name, codedLeaf) && !p.Value.Quantised() {
+		twin := *s
+		twin.Value = hollow(quant.FP8.New(1, p.Value.Shape...))
+		s.coded = &twin
+	}
 	return s, nil
 }
+
+// codedLeaf ends the name of the weight that released files quantise and engines widen: the output's first projection.
+const codedLeaf = ".self_attn.o_a_proj.weight"
 
 // hollow returns a tensor like t without memory.
 func hollow(t *tensor.Tensor) *tensor.Tensor {

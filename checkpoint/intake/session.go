@@ -7,6 +7,7 @@ import (
 
 	"furlong/checkpoint"
 	"furlong/checkpoint/hf"
+	"furlong/dtype"
 	"furlong/rl"
 	"furlong/tensor"
 )
@@ -30,6 +31,7 @@ type Session struct {
 // held is what came of a parameter.
 type held struct {
 	value *tensor.Tensor
+	coded *tensor.Tensor // the same in codes, until the end
 	got   []got
 }
 
@@ -189,6 +191,9 @@ func (s *Session) slot(e checkpoint.Entry) (*slot, error) {
 		return nil, fmt.Errorf("tensor %q: %w", e.Name, err)
 	}
 	sl := &slot{Entry: e, spec: p, piece: piece, scale: t.scale}
+	if p.coded != nil && (t.scale || e.Type == dtype.E4M3) {
+		sl.spec = p.coded
+	}
 	if err := sl.fit(); err != nil {
 		return nil, err
 	}
@@ -241,11 +246,15 @@ func (s *Session) take(sl *slot, data []byte) error {
 
 // value returns the memory of a slot's parameter.
 func (s *Session) value(sl *slot) *tensor.Tensor {
-	h := s.held[s.m.byName[sl.spec.Name]]
-	if h.value == nil {
-		h.value = sl.spec.blank()
+	i := s.m.byName[sl.spec.Name]
+	to := &s.held[i].value
+	if sl.spec != s.m.specs[i] {
+		to = &s.held[i].coded
 	}
-	return h.value
+	if *to == nil {
+		*to = sl.spec.blank()
+	}
+	return *to
 }
 
 // settle looks at what has arrived, and counts it.

@@ -10,6 +10,7 @@ import (
 
 	"furlong/checkpoint/hf"
 	"furlong/dtype"
+	"furlong/quant"
 	"furlong/rl"
 	"furlong/tensor"
 )
@@ -133,6 +134,52 @@ func TestNumbersStayTheSame(t *testing.T) {
 	sameBytes(t, "BF16 for F32 and the other way", got, want)
 	if report.Ways[recast] < len(ts)-1 {
 		t.Errorf("report is %v", report)
+	}
+}
+
+// Released files have one weight in codes that engines hold as numbers. It may come either way, but not both.
+func TestCodesForNumbers(t *testing.T) {
+	for _, format := range []string{"f32", "bf16", "fp8"} {
+		want := stored(t, format, 1)
+		ts := files(t, want, hf.Ref)
+		released := slices.Clone(ts)
+		for i, x := range ts {
+			if !strings.HasSuffix(x.Name, "attn.wo_a.weight") {
+				continue
+			}
+			have, _ := ParseType(x.Type)
+			q := quant.FP8.New(1, x.Shape...)
+			quant.Pack(q, &tensor.Tensor{Type: have, Shape: x.Shape, Mem: x.Data})
+			released[i] = rl.Tensor{Name: x.Name, Type: "float8_e4m3fn", Shape: x.Shape, Data: q.Mem}
+			released = append(released, rl.Tensor{Name: strings.TrimSuffix(x.Name, "weight") + "scale", Type: "uint8", Shape: q.Scale.Shape, Data: q.Scale.Mem})
+			for _, p := range want {
+				if target, _ := find(x.Name); p.Name == target.Param {
+					quant.Unpack(p.Value, q)
+				}
+			}
+		}
+		s := describe(t, format).Begin(Options{Strict: true})
+		for bucket := range slices.Chunk(released, 17) {
+			if err := s.Put(bucket); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, _, err := taken(t, s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBytes(t, format, got, want)
+		s = describe(t, format).Begin(Options{})
+		if err := s.Put(append(ts, released[len(released)-1])); err == nil || !strings.Contains(err.Error(), "came in another format") {
+			t.Errorf("%s: both ways at once: %v", format, err)
+		}
+		s = describe(t, format).Begin(Options{})
+		if err := s.Put(released[:len(released)-1]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.End(2, Held{}); err == nil || !strings.Contains(err.Error(), "attn.wo_a.weight (its scales are missing)") {
+			t.Errorf("%s: without scales: %v", format, err)
+		}
 	}
 }
 
