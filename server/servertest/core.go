@@ -248,11 +248,12 @@ func minNewTokens(c *check) {
 
 func specialTokens(c *check) {
 	eos := c.eos()
-	say := func(more m) string { return c.generate(ask(prompt(34, 10), greedy(4, bias(eos), more))).text() }
-	shown := say(m{"skip_special_tokens": false, "no_stop_trim": true})
-	if shown == "" {
-		c.Errorf("with skip_special_tokens false and no_stop_trim the text is empty, want the end token")
+	spelling := c.post("/detokenize", m{"tokens": ids{eos}, "skip_special_tokens": false}).must(200).object()["text"]
+	if spelling == "" {
+		c.Skip("needs a tokenizer whose end token has a text")
 	}
+	say := func(more m) string { return c.generate(ask(prompt(34, 10), greedy(4, bias(eos), more))).text() }
+	c.equal("with skip_special_tokens false and no_stop_trim, text", say(m{"skip_special_tokens": false, "no_stop_trim": true}), spelling)
 	c.equal("with both flags off, text", say(nil), "")
 	c.equal("with no_stop_trim alone, text", say(m{"no_stop_trim": true, "skip_special_tokens": true}), "")
 }

@@ -163,7 +163,7 @@ func (c *check) templated(body m) ids {
 }
 
 func chatIsGenerate(c *check) {
-	body := turns("What is 2+2?", m{"logprobs": true, "return_meta_info": true})
+	body := turns("What is 2+2?", m{"logprobs": true, "return_meta_info": true, "separate_reasoning": false})
 	p := c.templated(body)
 	ch := c.chat(body)
 	native := c.generate(ask(p, greedy(12)))

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,22 @@ func Run(t *testing.T, g *Target) {
 	r := run{idle: rest(t, g), client: new(foreigner)}
 	for _, group := range Groups() {
 		t.Run(group.Name, func(t *testing.T) { r.group(t, g, group) })
+	}
+	if g.Start != nil && g.Spelled != "" {
+		t.Run("spelled", func(t *testing.T) { r.spelled(t, g.Start(t, "--model-path", g.Spelled)) })
+	}
+}
+
+// spelled asks again what depends on the tokenizer.
+func (r run) spelled(t *testing.T, g *Target) {
+	for _, test := range Tests() {
+		if n := test.Number; slices.Contains([]int{24, 27, 31, 33, 34, 35, 80, 83}, n) || n >= 84 && n <= 93 {
+			t.Run(test.Title(), func(t *testing.T) {
+				c := begin(t, g)
+				test.do(c)
+				c.alive()
+			})
+		}
 	}
 }
 

@@ -35,6 +35,8 @@ type Target struct {
 	Wire string
 	// Long is a checkpoint whose context has room for 131072 tokens and more.
 	Long string
+	// Spelled is a checkpoint with a tokenizer.json: tokens longer than a byte, special tokens that have a text, a template of its own.
+	Spelled string
 	// Room is a folder from which the server may load weights, and into which tests may write.
 	Room string
 	// Python is a Python interpreter, which may have the packages openai and sglang_router.
