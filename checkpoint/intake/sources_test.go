@@ -291,3 +291,23 @@ func FuzzPut(f *testing.F) {
 		_, _, _ = taken(t, s, live)
 	})
 }
+
+// Whatever a stream holds, it is refused or taken up: nothing panics, and nothing is made that was not announced.
+func FuzzPutStream(f *testing.F) {
+	ts := files(f, stored(f, "fp8+fp4", 1), hf.Ref)
+	m := describe(f, "fp8+fp4")
+	f.Add(file(f, ts[:1]))
+	f.Add(file(f, ts[len(ts)-2:]))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		s := m.Begin(Options{})
+		if err := s.PutStream("body", bytes.NewReader(content)); err != nil {
+			if w, err := s.End(1, Held{}); err == nil || w != nil {
+				t.Errorf("a refused stream ends in %v", w)
+			}
+			return
+		}
+		if r := s.Report(); r.Bytes > int64(len(content)) {
+			t.Errorf("%v of %d bytes", r, len(content))
+		}
+	})
+}
