@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"time"
 
 	"furlong/checkpoint/intake"
@@ -21,17 +23,18 @@ func runServe(ctx context.Context, e *env) int {
 
 // serve answers requests until ctx is done. Then it lets samples in flight end, for a while; that is no failure.
 func (e *env) serve(ctx context.Context, f *serveFlags) error {
-	d, err := openDoor(f.where, e.log)
+	w := f.where
+	d, err := server.Open(net.JoinHostPort(w.Host, strconv.Itoa(w.Port)), w.Cert, w.Key, e.log)
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	load, err := e.load(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer load.close()
-	parts, err := load.parts(f, d.tcp(), e.log)
+	parts, err := load.parts(f, d.Addr(), e.log)
 	if err != nil {
 		return err
 	}
@@ -40,20 +43,19 @@ func (e *env) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer background(ctx, s.Run)()
-	d.show(s.Handler())
-	if err := e.announce(d.address(), f.where.PortFile); err != nil {
+	d.Show(s)
+	if err := e.announce(d.Address(), w.PortFile); err != nil {
 		return err
 	}
 	select {
 	case <-ctx.Done():
-	case err := <-d.ended:
-		d.ended <- err
-		return err
+	case <-d.Ended():
+		return d.Shut(ctx)
 	case err := <-load.ended:
 		load.ended <- err
 		return fmt.Errorf("engine: %w", err)
 	}
-	return e.drain(context.WithoutCancel(ctx), s, d, f.where.Drain)
+	return e.drain(context.WithoutCancel(ctx), s, d, w.Drain)
 }
 
 // background runs f until the function that it returns is called, whatever becomes of ctx.
@@ -79,7 +81,7 @@ func (e *env) announce(address, file string) error {
 }
 
 // drain lets samples in flight end, says so to who asks for health, and closes the door.
-func (e *env) drain(ctx context.Context, s *server.Server, d *door, patience time.Duration) error {
+func (e *env) drain(ctx context.Context, s *server.Server, d *server.Door, patience time.Duration) error {
 	s.Drain()
 	n := s.InFlight()
 	e.log.Info("server ends", "in_flight", n, "patience", patience)
@@ -96,7 +98,7 @@ func (e *env) drain(ctx context.Context, s *server.Server, d *door, patience tim
 			return err
 		}
 	}
-	return d.shut(ctx)
+	return d.Shut(ctx)
 }
 
 // A loaded is an engine at work and what it was loaded from.
