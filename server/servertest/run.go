@@ -49,7 +49,7 @@ func (r run) group(t *testing.T, g *Target, group Group) {
 		t.Run(test.Title(), func(t *testing.T) {
 			c := begin(t, g)
 			c.idle = r.idle
-			if g.Start == nil && !c.has(group.Flags) {
+			if g.Start == nil && !group.Any && !c.has(group.Flags) {
 				t.Skipf("needs a server started with %s", strings.Join(group.Flags, " "))
 			}
 			test.do(c)

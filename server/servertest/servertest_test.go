@@ -12,6 +12,9 @@ var (
 	at       = flag.String("url", "", "address of a running server to ask")
 	key      = flag.String("api-key", "", "its API key")
 	model    = flag.String("model", "", "folder of the checkpoint that it serves")
+	other    = flag.String("other-model", "", "folder of a checkpoint of the same shape with other numbers, which the server may load")
+	format   = flag.String("format", "bf16", "format of both: bf16, fp8, fp8+fp4")
+	room     = flag.String("room", "", "folder from which the server may load weights, and into which tests write")
 	upstream = flag.Bool("upstream", false, "the server is SGLang's own: leave out what Furlong decided for itself")
 	markdown = flag.Bool("markdown", false, "print the table of checks")
 )
@@ -21,9 +24,13 @@ func TestURL(t *testing.T) {
 	if *at == "" {
 		t.Skip("no -url given")
 	}
-	Run(t, &Target{
-		URL: strings.TrimSuffix(*at, "/"), Key: *key, Model: *model, Upstream: *upstream, Python: os.Getenv("FURLONG_TEST_PYTHON"),
-	})
+	g := &Target{
+		URL: strings.TrimSuffix(*at, "/"), Key: *key, Model: *model, Room: *room, Upstream: *upstream, Python: os.Getenv("FURLONG_TEST_PYTHON"),
+	}
+	if *model != "" && *other != "" {
+		g.Weights = map[string]Pair{*format: {A: *model, B: *other}}
+	}
+	Run(t, g)
 }
 
 func TestTable(t *testing.T) {

@@ -128,6 +128,19 @@ func versionAborts(c *check) {
 }
 
 func fromDisk(c *check) {
+	if c.Start == nil { // then what a running server can be asked
+		p := c.pair(c, "bf16")
+		c.update(p.A, "1")
+		first := c.impression()
+		c.update(p.A, "2")
+		c.like("updated to itself", c.impression(), first)
+		c.update(p.B, "3")
+		c.unlike("another checkpoint", c.impression(), first)
+		c.labelled("3")
+		c.update(p.A, "4")
+		c.like("and back", c.impression(), first)
+		return
+	}
 	for _, format := range []string{"bf16", "fp8", "fp8+fp4"} {
 		p := c.pair(c, format)
 		s := c.start("--model-path", p.A)
