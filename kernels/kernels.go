@@ -98,7 +98,7 @@ type Attention interface {
 	// RoPE copies x to y and turns the pairs (2p, 2p+1) of the last 2P channels of every run of dim by the row's angles, backwards if
 	// inverse. x and y are [T, heads*dim]; y may be x.
 	RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool)
-	// RoPEBackward adds the gradient: dy turned the other way.
+	// RoPEBackward adds the gradient: dy turned the other way. dx may be dy's memory if it is Fresh.
 	RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse bool)
 
 	// Attend sets o = softmax over the rows of all views and the sink of q·row/sqrt(D), times rows; the sink has no

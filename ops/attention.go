@@ -2,12 +2,31 @@ package ops
 
 import "furlong/tensor"
 
-// RoPE returns x with the last channels of every run of dim turned by r, backwards if inverse: [T, H*dim] to the same.
+// RoPE returns x with the last channels of every run of dim turned by r, backwards if inverse: [T, H*dim] to the same. Only the backward pass of
+// the op that made x may still read it: without a tape it is turned where it lies.
 func RoPE(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.Tensor {
-	y := c.New(x.Shape...)
+	if c.tape == nil {
+		return RoPEOver(c, x, r, dim, inverse)
+	}
+	return rope(c, c.New(x.Shape...), x, r, dim, inverse)
+}
+
+// RoPEOver is RoPE for an op whose backward pass does not read x either: it is always turned where it lies.
+func RoPEOver(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.Tensor {
+	y := x
+	if c.tape != nil {
+		y = x.View(x.Shape...) // with a gradient of its own
+	}
+	return rope(c, y, x, r, dim, inverse)
+}
+
+func rope(c *Ctx, y, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.Tensor {
 	c.K.RoPE(y, x, r.Cos, r.Sin, dim, inverse)
 	if c.tape != nil {
-		c.record("rope", func() { c.K.RoPEBackward(c.sum(x), c.Grad(y), r.Cos, r.Sin, dim, inverse) }, y)
+		c.record("rope", func() {
+			dy := c.Grad(y)
+			c.K.RoPEBackward(c.passOn(x, y), dy, r.Cos, r.Sin, dim, inverse)
+		}, y)
 	}
 	return y
 }

@@ -73,6 +73,18 @@ func (c *Ctx) addGrad(t, d *tensor.Tensor) {
 	}
 }
 
+// passOn is sum of x for an op that can turn y's gradient into x's where it lies: that is Fresh in the memory of this one, which is spent. If
+// something has been added to x already the op has to add, too.
+func (c *Ctx) passOn(x, y *tensor.Tensor) *tensor.Tensor {
+	p := c.tape
+	_, met := p.grads[x]
+	if dy := p.grads[y]; !met && dy != nil && p.views[x] == nil {
+		p.grads[x] = &tensor.Tensor{Type: dy.Type, Shape: x.Shape, Mem: dy.Mem, Fresh: true}
+		p.grads[y] = nil
+	}
+	return c.sum(x)
+}
+
 // newGrad returns a tensor of t's shape, in the memory of a spent gradient if there is one.
 func (c *Ctx) newGrad(t *tensor.Tensor) *tensor.Tensor {
 	n := c.Type.Bytes(t.Len())

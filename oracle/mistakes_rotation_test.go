@@ -58,7 +58,7 @@ func (k *byKey) RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool) {
 		k.Copy(y, x)
 		return
 	}
-	k.plain[y] = x
+	k.plain[y] = x.Clone() // y may be x
 	k.right.RoPE(y, x, cos, sin, dim, inverse)
 }
 

@@ -197,6 +197,7 @@ type turnsBack struct {
 
 func (k turnsBack) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	if inverse && k.inverse || !inverse && k.plain {
+		dy = dy.Clone() // dx may lie there
 		begin(dx)
 		k.Add(dx, dx, dy)
 		return

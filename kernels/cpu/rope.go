@@ -88,6 +88,10 @@ func (b *Backend) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse
 		return
 	}
 	out, in, width, still, first := dx.F32(), dy.F32(), r.heads*r.dim, dim-2*r.pairs, fresh(dx)
+	if r.rows > 0 && &out[0] == &in[0] {
+		b.RoPE(dx, dy, cos, sin, dim, !inverse)
+		return
+	}
 	b.each(r.rows, width*elementCost, func(lo, hi int, _ *scratch) {
 		for ; lo < hi; lo += rowsInCache {
 			end := min(lo+rowsInCache, hi)

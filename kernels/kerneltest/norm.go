@@ -103,6 +103,7 @@ func testInPlace(t reporter, k kernels.Backend) {
 	x, w, b := g.normal(1, 7, 3*21), g.normal(1, 21), g.normal(1, 7, 3*21)
 	cos, sin := g.normal(1, 7, 5), g.normal(1, 7, 5)
 	lp, next, scale := g.normal(1, 7), g.ints(7, 63), g.scales(7)
+	wideCos, wideSin := g.normal(1, 7, 8), g.normal(1, 7, 8)
 	streams, o, post, comb := g.normal(1, 7, 4*40), g.normal(1, 7, 40), g.normal(1, 7, 4), g.normal(1, 7, 16)
 	inPlace := func(name string, x *tensor.Tensor, f func(y, x *tensor.Tensor)) {
 		want, got := tensor.New(dtype.F32, x.Shape...), x.Clone()
@@ -110,6 +111,10 @@ func testInPlace(t reporter, k kernels.Backend) {
 		f(got, got)
 		sameBits(t, name, "in place", "y", got, want)
 	}
+	inPlace("RoPEBackward", streams, func(y, x *tensor.Tensor) {
+		y.Fresh = true
+		k.RoPEBackward(y, x, wideCos, wideSin, 40, false)
+	})
 	inPlace("Expand", streams, func(y, x *tensor.Tensor) { k.Expand(y, x, o, post, comb) })
 	for name, f := range map[string]func(y, x *tensor.Tensor){
 		"RMSNorm":         func(y, x *tensor.Tensor) { k.RMSNorm(y, x, w, 21, 1e-6) },

@@ -29,7 +29,7 @@ func (*Backend[F]) RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	})
 }
 
-// RoPEBackward adds dy turned the other way.
+// RoPEBackward adds dy turned the other way, which it copies first, since dx may lie there.
 func (*Backend[F]) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	if dx == nil {
 		return

@@ -40,9 +40,9 @@ func (a *attention) forward(c *ops.Ctx, in *ops.Tokens, st kv.Store, x *tensor.T
 
 	latent := ops.RMSNorm(c, ops.Linear(c, x, a.qA), a.qNorm, eps) // [T, Q]
 	q := ops.HeadNorm(c, ops.Linear(c, latent, a.qB), k, eps)      // [T, H*K]
-	q = ops.RoPE(c, q, turn, k, false)                             //
+	q = ops.RoPEOver(c, q, turn, k, false)                         //
 	row := ops.RMSNorm(c, ops.Linear(c, x, a.kv), a.kvNorm, eps)   // [T, K]
-	st.Put(in, kv.Window, ops.RoPE(c, row, turn, k, false))        //
+	st.Put(in, kv.Window, ops.RoPEOver(c, row, turn, k, false))    //
 	views := []ops.View{st.See(in, kv.Window, kv.Sliding(a.cfg.Window))}
 	if a.comp != nil {
 		a.comp.close(c, in, st, x)

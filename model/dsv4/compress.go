@@ -51,7 +51,7 @@ func (p *compressor) close(c *ops.Ctx, in *ops.Tokens, st kv.Store, x *tensor.Te
 		before = st.See(closed, p.raw, kv.SpanBefore(p.rate))
 	}
 	pooled := ops.Pool(c, p.bias, p.overlap, before, own) // [M, K]
-	entry := ops.RoPE(c, ops.RMSNorm(c, pooled, p.norm, p.eps), closed.Rotation(c, p.freq, int32(p.rate)), p.dim, false)
+	entry := ops.RoPEOver(c, ops.RMSNorm(c, pooled, p.norm, p.eps), closed.Rotation(c, p.freq, int32(p.rate)), p.dim, false)
 	c.See(p.seen, entry)
 	st.Put(closed, p.out, entry)
 }
@@ -68,8 +68,8 @@ type indexer struct {
 func (n *indexer) choose(c *ops.Ctx, in *ops.Tokens, st kv.Store, x, latent *tensor.Tensor, entries ops.View) ops.View {
 	u := c.Untaped()
 	n.comp.close(u, in, st, x)
-	q := ops.RoPE(u, ops.Linear(u, latent, n.qB), in.Rotation(u, n.freq, 1), n.cfg.IndexDim, false) // [T, Hi*Ki]
-	w := ops.Linear(u, x, n.weights)                                                                // [T, Hi]
+	q := ops.RoPEOver(u, ops.Linear(u, latent, n.qB), in.Rotation(u, n.freq, 1), n.cfg.IndexDim, false) // [T, Hi*Ki]
+	w := ops.Linear(u, x, n.weights)                                                                    // [T, Hi]
 	keys := st.See(in, kv.Index, kv.Before(n.comp.rate))
 	best := ops.IndexTopK(u, q, w, n.cfg.IndexHeads, keys, n.cfg.IndexTopK)
 	if c.Watch != nil {
