@@ -23,6 +23,7 @@ type Backend interface {
 	Hyper
 	MoE
 	Head
+	Optimizer
 }
 
 // A Grower is a Backend that can prepare some weights while they are still being written.
@@ -194,4 +195,16 @@ type Head interface {
 	LogProb(lp, entropy, lse, logits *tensor.Tensor, next []int32, scale []float32)
 	// LogProbBackward overwrites dlogits [R, V] (it may be logits) with dlp*(onehot-p)*scale - dentropy*p*(log p + entropy)*scale; dentropy may be nil.
 	LogProbBackward(dlogits, dlp, dentropy, entropy, lse, logits *tensor.Tensor, next []int32, scale []float32)
+}
+
+// Optimizer holds the step of a trainer.
+type Optimizer interface {
+	// AdamW takes one step on weights w with gradients g and moments m and v, all of one length, element by element. No product is fused with a sum.
+	AdamW(w, m, v, g []float32, s AdamWStep)
+}
+
+// An AdamWStep is the constants of a step, in which d = g*Clip, m = B1*m + C1*d, v = B2*v + C2*(d*d) and
+// w = Keep*w - LR*m/(sqrt(v)*Root2 + Eps).
+type AdamWStep struct {
+	B1, B2, C1, C2, LR, Keep, Root2, Eps, Clip float32
 }

@@ -24,7 +24,7 @@ func (r *runner) adamw(v *vectors, rep *Report) error {
 	if err != nil {
 		return err
 	}
-	opt := optim.New(optim.Config{Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, WeightDecay: 0.1, Clip: 1, DecayAll: true}, r.m.Params())
+	opt := optim.New(optim.Config{Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, WeightDecay: 0.1, Clip: 1, DecayAll: true}, r.m.Params(), r.k)
 	for i := range losses {
 		loss, _, _ := r.backward(ids)
 		rep.see("adamw losses", math.Abs(loss-losses[i]), 1e-3, fmt.Sprintf("step %d", i))

@@ -65,3 +65,4 @@ func (dry) GatherBackward(_, _ *tensor.Tensor, _ []int32)                     {}
 func (dry) LogProb(_, _, _, _ *tensor.Tensor, _ []int32, _ []float32)         {}
 func (dry) LogProbBackward(_, _, _, _, _, _ *tensor.Tensor, _ []int32, _ []float32) {
 }
+func (dry) AdamW(_, _, _, _ []float32, _ kernels.AdamWStep) {}

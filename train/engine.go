@@ -53,7 +53,7 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 			p.Grad = tensor.New(dtype.F32, p.Value.Shape...)
 		}
 	}
-	e.opt = optim.New(cfg.Optim, actor.Params())
+	e.opt = optim.New(cfg.Optim, actor.Params(), k)
 	recipe, err := quant.ParseRecipe(cfg.Format)
 	if err != nil {
 		return nil, err

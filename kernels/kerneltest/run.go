@@ -34,6 +34,7 @@ func Run(t *testing.T, b kernels.Backend) {
 		{"zero", testZero},
 		{"prepare", testPrepare},
 		{"in place", testInPlace},
+		{"adamw", testAdamW},
 		{"ties", testTies},
 		{"pages", testPages},
 		{"all numbers", testAllNumbers},

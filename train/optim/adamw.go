@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"furlong/dtype"
+	"furlong/kernels"
 	"furlong/quant"
 	"furlong/tensor"
 )
@@ -13,6 +14,7 @@ import (
 // AdamW holds the masters and moments of the trained parameters.
 type AdamW struct {
 	cfg    Config
+	k      kernels.Backend
 	states []*State
 	steps  int // taken
 }
@@ -24,9 +26,9 @@ type State struct {
 	master       *tensor.Tensor // whose elements Master are; an F32 weight is its own
 }
 
-// New returns the optimizer of every parameter of ps that has a gradient. Masters start at the parameters' values.
-func New(cfg Config, ps []*tensor.Param) *AdamW {
-	a := &AdamW{cfg: cfg}
+// New returns the optimizer of every parameter of ps that has a gradient, which k moves. Masters start at the parameters' values.
+func New(cfg Config, ps []*tensor.Param, k kernels.Backend) *AdamW {
+	a := &AdamW{cfg: cfg, k: k}
 	for _, p := range ps {
 		if p.Frozen || p.Grad == nil {
 			continue
@@ -112,50 +114,30 @@ func (a *AdamW) Step(lr float64) (norm float64) {
 		factor = min(1, a.cfg.Clip/(norm+1e-6))
 	}
 	a.steps++
-	u := a.update(lr, factor)
-	a.each(func(_ int, s *State) {
-		u.apply(s, a.cfg.DecayAll || s.Param.Decay)
-		s.Push()
-	})
+	step := a.step(lr, factor)
+	for _, s := range a.states {
+		own := step
+		if !a.cfg.DecayAll && !s.Param.Decay {
+			own.Keep = 1
+		}
+		a.k.AdamW(s.Master, s.M, s.V, s.Param.Grad.F32(), own)
+	}
+	a.each(func(_ int, s *State) { s.Push() })
 	return norm
 }
 
 // ZeroGrad forgets all gradients.
 func (a *AdamW) ZeroGrad() {
-	for _, s := range a.states {
-		s.Param.Grad.Zero()
-	}
+	a.each(func(_ int, s *State) { s.Param.Grad.Zero() })
 }
 
-// An update holds one step's constants.
-type update struct {
-	b1, b2, c1, c2, lr, keep, root2, eps, clip float32
-}
-
-func (a *AdamW) update(lr, clip float64) update {
+// step returns the constants of a step: w = (1 - lr*decay)*w - lr/bias1 * m/(sqrt(v/bias2)+eps).
+func (a *AdamW) step(lr, clip float64) kernels.AdamWStep {
 	bias1 := 1 - math.Pow(a.cfg.Beta1, float64(a.steps))
 	bias2 := 1 - math.Pow(a.cfg.Beta2, float64(a.steps))
-	return update{
-		b1: float32(a.cfg.Beta1), b2: float32(a.cfg.Beta2), c1: float32(1 - a.cfg.Beta1), c2: float32(1 - a.cfg.Beta2),
-		lr: float32(lr / bias1), keep: float32(1 - lr*a.cfg.WeightDecay), root2: float32(1 / math.Sqrt(bias2)), eps: float32(a.cfg.Eps), clip: float32(clip),
-	}
-}
-
-// apply does w = keep*w - lr/bias1 * m/(sqrt(v/bias2)+eps). The conversions forbid fused multiply-adds, so that
-// every machine takes the same step.
-func (u update) apply(s *State, decay bool) {
-	keep := u.keep
-	if !decay {
-		keep = 1
-	}
-	w, m, v := s.Master, s.M, s.V
-	for i, g := range s.Param.Grad.F32() {
-		g = float32(g * u.clip)
-		mi := float32(u.b1*m[i]) + float32(u.c1*g)
-		vi := float32(u.b2*v[i]) + float32(u.c2*float32(g*g))
-		root := float32(float32(math.Sqrt(float64(vi)))*u.root2) + u.eps
-		w[i] = float32(keep*w[i]) - float32(u.lr*mi)/root
-		m[i], v[i] = mi, vi
+	return kernels.AdamWStep{
+		B1: float32(a.cfg.Beta1), B2: float32(a.cfg.Beta2), C1: float32(1 - a.cfg.Beta1), C2: float32(1 - a.cfg.Beta2),
+		LR: float32(lr / bias1), Keep: float32(1 - lr*a.cfg.WeightDecay), Root2: float32(1 / math.Sqrt(bias2)), Eps: float32(a.cfg.Eps), Clip: float32(clip),
 	}
 }
 

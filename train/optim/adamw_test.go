@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"furlong/dtype"
+	"furlong/kernels/cpu"
+	"furlong/kernels/ref"
 	"furlong/tensor"
 )
 
@@ -94,7 +96,7 @@ func compareByHand(t *testing.T, c Config) {
 	for _, p := range ps {
 		hands = append(hands, start(p))
 	}
-	a := New(c, ps)
+	a := New(c, ps, ref.New[float32]())
 	for step := 1; step <= 6; step++ {
 		lr := 0.01 * float64(step)
 		randomise(r, ps)
@@ -139,7 +141,7 @@ func TestMastersKeepWhatWeightsCannot(t *testing.T) {
 	}
 	c := Default()
 	c.Clip = 0
-	a := New(c, []*tensor.Param{p})
+	a := New(c, []*tensor.Param{p}, ref.New[float32]())
 	moved := 0
 	for range 8 { // of 0.001: past 1 + 1/256, where rounding goes up to 1 + 1/128, but not past the next such place, 1 + 3/256
 		before := bytes.Clone(p.Value.Mem)
@@ -163,7 +165,7 @@ func TestMastersKeepWhatWeightsCannot(t *testing.T) {
 
 func TestF32WeightsAreTheirOwnMasters(t *testing.T) {
 	p := param(rand.New(rand.NewPCG(1, 1)), "w", dtype.F32, false, 3)
-	s := New(Default(), []*tensor.Param{p}).States()[0]
+	s := New(Default(), []*tensor.Param{p}, ref.New[float32]()).States()[0]
 	s.Master[1] = 42
 	s.Push()
 	if got := p.Value.F32()[1]; got != 42 {
@@ -179,12 +181,12 @@ func TestStateMoves(t *testing.T) {
 	}
 	grads := rand.New(rand.NewPCG(9, 10))
 	here, there := make2(), make2()
-	a := New(Default(), here)
+	a := New(Default(), here, ref.New[float32]())
 	for range 3 {
 		randomise(grads, here)
 		a.Step(1e-3)
 	}
-	b := New(Default(), there)
+	b := New(Default(), there, ref.New[float32]())
 	b.SetSteps(a.Steps())
 	for i, s := range b.States() {
 		from := a.States()[i]
@@ -214,7 +216,7 @@ func TestFrozenHasNoState(t *testing.T) {
 	bare.Grad = nil
 	trained := param(r, "trained", dtype.F32, true, 2)
 	ps := []*tensor.Param{frozen, bare, trained}
-	a := New(Default(), ps)
+	a := New(Default(), ps, ref.New[float32]())
 	if n := len(a.States()); n != 1 || a.States()[0].Param != trained {
 		t.Fatalf("%d states, want 1, of the trained parameter", n)
 	}
@@ -229,7 +231,7 @@ func TestNonFiniteGradientMovesNothing(t *testing.T) {
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		r := rand.New(rand.NewPCG(1, 2))
 		ps := []*tensor.Param{param(r, "a", dtype.BF16, true, 8), param(r, "b", dtype.F32, true, 8)}
-		a := New(Default(), ps)
+		a := New(Default(), ps, ref.New[float32]())
 		randomise(r, ps)
 		a.Step(1e-3)
 		before := fmt.Sprint(ps[0].Value.Mem, ps[1].Value.Mem, a.States()[0], a.States()[1].M, a.States()[1].V)
@@ -247,7 +249,7 @@ func TestNonFiniteGradientMovesNothing(t *testing.T) {
 func TestZeroGrad(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	ps := []*tensor.Param{param(r, "a", dtype.BF16, true, 8)}
-	a := New(Default(), ps)
+	a := New(Default(), ps, ref.New[float32]())
 	randomise(r, ps)
 	if a.ZeroGrad(); a.GradNorm() != 0 {
 		t.Errorf("norm is %v after ZeroGrad, want 0", a.GradNorm())
@@ -260,7 +262,7 @@ func TestGradNormDoesNotOverflow(t *testing.T) {
 	for i := range p.Grad.F32() {
 		p.Grad.F32()[i] = 1e30
 	}
-	if got := New(Default(), []*tensor.Param{p}).GradNorm(); math.Abs(got-2e30) > 1e24 {
+	if got := New(Default(), []*tensor.Param{p}, ref.New[float32]()).GradNorm(); math.Abs(got-2e30) > 1e24 {
 		t.Errorf("norm is %v, want 2e30", got)
 	}
 }
@@ -276,7 +278,7 @@ func TestThreadsDoNotMatter(t *testing.T) {
 		for i := range 13 {
 			ps = append(ps, param(r, fmt.Sprint(i), []dtype.Type{dtype.F32, dtype.BF16}[i%2], i%3 > 0, 10+i*7))
 		}
-		a := New(Default(), ps)
+		a := New(Default(), ps, ref.New[float32]())
 		norms := []float64{}
 		for range 4 {
 			randomise(r, ps)
@@ -297,7 +299,7 @@ func TestThreadsDoNotMatter(t *testing.T) {
 
 func ExampleAdamW_Step() {
 	w := &tensor.Param{Name: "w", Value: tensor.Of([]float32{1, -1}, 2), Grad: tensor.Of([]float32{3, -4}, 2)}
-	a := New(Default(), []*tensor.Param{w})
+	a := New(Default(), []*tensor.Param{w}, ref.New[float32]())
 	norm := a.Step(0.1)
 	fmt.Printf("norm %.0f, then w is %.3f\n", norm, w.Value.F32())
 	// Output:
@@ -312,7 +314,9 @@ func BenchmarkStep(b *testing.B) {
 		ps = append(ps, param(r, fmt.Sprint("w", i), dtype.F32, true, 128, 128))
 	}
 	randomise(r, ps)
-	a := New(Default(), ps)
+	k := cpu.New(0)
+	defer k.Close()
+	a := New(Default(), ps, k)
 	b.Run("norm", func(b *testing.B) {
 		for b.Loop() {
 			a.GradNorm()

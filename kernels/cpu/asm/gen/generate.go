@@ -29,6 +29,7 @@ type family struct {
 }
 
 var families = []family{
+	{"adamw", (*gen).adamW},
 	{"attend", (*gen).attend},
 	{"codes", (*gen).codes},
 	{"gemm", (*gen).gemm},
