@@ -4,16 +4,31 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"furlong/dtype"
 	"furlong/tensor"
 )
 
-// Finite names the first weight of ps that is not a finite number, which spoils whatever is computed with it. It reads every weight once.
+// Finite names the first weight of ps that is not a finite number, which spoils whatever is computed with it. It reads every weight once,
+// on all cores.
 func Finite(ps []*tensor.Param) error {
-	for _, p := range ps {
-		if err := finite(p.Name, p.Value); err != nil {
+	errs := make([]error, len(ps))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(ps)); i = next.Add(1) - 1 {
+				errs[i] = finite(ps[i].Name, ps[i].Value)
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}
@@ -58,8 +73,16 @@ func scan(mem []byte, size int, exponent uint64, value func([]byte) float64) (in
 		every |= 1 << s
 	}
 	mask, add, sign := exponent*every, lowest*every, every<<(8*size-1)
-	whole := len(mem) &^ 7
-	for i := 0; i < whole; i += 8 {
+	whole, i := len(mem)&^7, 0
+	for ; i+32 <= whole; i += 32 { // four at a time until there is one among them
+		m := mem[i : i+32 : i+32]
+		a, b := binary.LittleEndian.Uint64(m)&mask+add, binary.LittleEndian.Uint64(m[8:])&mask+add
+		c, d := binary.LittleEndian.Uint64(m[16:])&mask+add, binary.LittleEndian.Uint64(m[24:])&mask+add
+		if (a|b|c|d)&sign != 0 {
+			break
+		}
+	}
+	for ; i < whole; i += 8 {
 		if (binary.LittleEndian.Uint64(mem[i:])&mask+add)&sign != 0 {
 			return first8(mem[i:], size, i/size, value)
 		}
