@@ -1,6 +1,7 @@
 package safetensors
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"furlong/checkpoint"
@@ -193,6 +195,9 @@ func readIndex(path string) (names []string, shardOf map[string]string, err erro
 	if index.WeightMap == nil {
 		return nil, nil, fmt.Errorf("has no weight_map")
 	}
+	if err := oneOfEach(buf); err != nil {
+		return nil, nil, err
+	}
 	s := &scanner{buf: index.WeightMap}
 	names, shardOf = s.texts()
 	s.end()
@@ -205,6 +210,26 @@ func readIndex(path string) (names []string, shardOf map[string]string, err erro
 		}
 	}
 	return names, shardOf, nil
+}
+
+// oneOfEach refuses an index with a key that comes twice, also in other letters: decoding takes the last and says nothing.
+func oneOfEach(index []byte) error {
+	d := json.NewDecoder(bytes.NewReader(index))
+	_, err := d.Token() // the brace
+	seen := map[string]bool{}
+	for err == nil && d.More() {
+		var key json.Token
+		var value json.RawMessage
+		if key, err = d.Token(); err == nil {
+			err = d.Decode(&value)
+		}
+		folded := strings.ToLower(fmt.Sprint(key))
+		if seen[folded] {
+			return fmt.Errorf("%q comes twice", key)
+		}
+		seen[folded] = true
+	}
+	return err
 }
 
 // readSmall reads a file no larger than a header may be.

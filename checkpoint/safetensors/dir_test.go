@@ -189,6 +189,7 @@ func TestIndexAndShardsMustAgree(t *testing.T) {
 		{"shard is absolute", index(`{"a":"/etc/passwd"}`), []string{`its shard is "/etc/passwd"`}},
 		{"shard is a number", index(`{"a":1}`), []string{`"a" is not a string`}},
 		{"no weight map", func(dir string) { os.WriteFile(filepath.Join(dir, indexName), []byte(`{}`), 0o666) }, []string{"has no weight_map"}},
+		{"two weight maps", index(`{},"weight_map":{"a":"` + first + `"}`), []string{`"weight_map" comes twice`}},
 		{"weight map is a list", index(`[]`), []string{"weight_map", `want '{'`}},
 		{"no JSON", index(`{`), []string{indexName}},
 		{"not UTF-8", index("{\"\xff\":\"x\"}"), []string{"not UTF-8"}},
