@@ -377,7 +377,7 @@ func TestQuantisedRefuses(t *testing.T) {
 		{"shape of FP8", "", func(m tensors) { m[wq] = tensor.New(dtype.E4M3, 140, 130) }, `is F8_E4M3[140 130], want [130 140]`},
 		{"the other E4M3", "", func(m tensors) { m[wq] = tensor.New(dtype.E4M3FNUZ, 130, 140) }, wq + `": is F8_E4M3FNUZ[130 140], want F8_E4M3: the same byte means half as much there`},
 		{"a quantised vector", "", func(m tensors) { m["norm.weight"] = tensor.New(dtype.E4M3, 5) }, `"norm.weight": is F8_E4M3[5], want [1 5]`},
-		{"experts of two checkpoints", "", func(m tensors) { fp8(m, w1, 130, 66) }, `w3.weight": is I8, but "` + w1 + `", of the same layer's experts, is F8_E4M3: shards of two checkpoints?`},
+		{"experts of two checkpoints", "", func(m tensors) { fp8(m, w1, 130, 66) }, `w3.weight": is F4 in blocks of 1x32 with F8_E8M0 scales, but "` + w1 + `", of the same layer's experts, is F8_E4M3 in blocks of 128x128 with F8_E8M0 scales: shards of two checkpoints?`},
 		{"not stated", `{}`, func(tensors) {}, `is F8_E4M3, but config.json has no quantization_config`},
 		{"stated, but plain", `{"quantization_config": {"quant_method": "fp8"}}`, func(m tensors) {
 			m[wq] = tensor.New(dtype.BF16, 130, 140)
@@ -411,6 +411,26 @@ func TestQuantisedRefuses(t *testing.T) {
 				t.Errorf("a survey gives %v, want an error with %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// What is wrong with one expert is not also said of its neighbours and its scale.
+func TestSurveySaysWhatIsWrongOnce(t *testing.T) {
+	const w1, s1 = "layers.0.ffn.experts.0.w1.weight", "layers.0.ffn.experts.0.w1.scale"
+	for name, spoil := range map[string]func(m map[string]*tensor.Tensor){
+		"a scale of another type": func(m map[string]*tensor.Tensor) {
+			m[s1] = tensor.New(dtype.F32, m[s1].Shape...)
+			m[s1].F32()[0] = -1
+		},
+		"the other E4M3": func(m map[string]*tensor.Tensor) { m[w1] = tensor.New(dtype.E4M3FNUZ, m[w1].Shape...) },
+		"no scale":       func(m map[string]*tensor.Tensor) { delete(m, s1) },
+	} {
+		m := files(t, packedModel(t, recipe(t, "fp8"), dtype.BF16), Ref)
+		spoil(m)
+		_, err := Look(source(t, m), options)
+		if err == nil || !strings.HasPrefix(err.Error(), `tensor "`+w1+`": `) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error is %v, want one line about %s", name, err, w1)
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
 	v := &Survey{Scheme: opt.Scheme}
 	stated, err := opt.stated()
 	errs := []error{err}
-	taken := map[string]bool{}
+	taken, wrong := map[string]bool{}, map[string]bool{}
 	for _, name := range src.Names() {
 		place, ok := PlaceOf(opt.Scheme, name)
 		switch {
@@ -47,15 +47,15 @@ func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
 			err = w.checkStated(stated, src)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("tensor %q: %w", name, err))
+			errs, wrong[name] = append(errs, fmt.Errorf("tensor %q: %w", name, err)), true
 		}
 		v.Weights = append(v.Weights, w)
 		taken[name], taken[w.Scale] = true, true
-		for _, n := range scaleNames(name) { // spoken for even if there are two, which is an error already
-			taken[n] = taken[n] || w.Format != (quant.Format{}) && w.Scale == ""
+		for _, n := range scaleNames(name) { // spoken for even where something is wrong, which is an error already
+			taken[n] = taken[n] || wrong[name] && isQuantised(w.Type)
 		}
 	}
-	return v, checkpoint.Join(append(errs, v.check(src, taken)...))
+	return v, checkpoint.Join(append(errs, v.check(src, taken, wrong)...))
 }
 
 // checkTable says what is wrong with a routing table.
@@ -70,8 +70,8 @@ func (w Weight) checkTable(src checkpoint.Source, experts int) error {
 	return CheckTable(t, experts)
 }
 
-// check looks at the checkpoint as a whole.
-func (v *Survey) check(src checkpoint.Source, taken map[string]bool) (errs []error) {
+// check looks at the checkpoint as a whole, without weights of which something wrong is known already.
+func (v *Survey) check(src checkpoint.Source, taken, wrong map[string]bool) (errs []error) {
 	for _, name := range src.Names() {
 		if !taken[name] {
 			info, _ := src.Info(name)
@@ -81,6 +81,9 @@ func (v *Survey) check(src checkpoint.Source, taken map[string]bool) (errs []err
 	first := map[string]Weight{}
 	for _, w := range v.Weights {
 		f, ok := first[w.Param]
+		if wrong[w.Name] {
+			continue
+		}
 		if !ok {
 			first[w.Param] = w
 		} else if err := sameFormat(f, w); err != nil {
@@ -130,7 +133,15 @@ func sameFormat(a, b Weight) error {
 	if a.Format == b.Format && (a.Type == b.Type || a.Format == quant.FP4) {
 		return nil
 	}
-	return fmt.Errorf("is %v, but %q, of the same layer's experts, is %v: shards of two checkpoints?", b.Type, a.Name, a.Type)
+	return fmt.Errorf("is %s, but %q, of the same layer's experts, is %s: shards of two checkpoints?", b.stored(), a.Name, a.stored())
+}
+
+// stored says how a weight is stored, in words.
+func (w Weight) stored() string {
+	if w.Format == (quant.Format{}) {
+		return w.Type.String()
+	}
+	return w.Format.String()
 }
 
 // ReadRecipe returns how the weights of a checkpoint, a directory or one file, are stored: by each tensor's own format, which config.json
