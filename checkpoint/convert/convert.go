@@ -12,6 +12,7 @@ import (
 	"furlong/checkpoint"
 	"furlong/checkpoint/hf"
 	"furlong/checkpoint/safetensors"
+	"furlong/dtype"
 	"furlong/quant"
 	"furlong/tensor"
 )
@@ -68,6 +69,7 @@ type converter struct {
 	report   *Report
 	seen     map[string]Tensor // those of the source that were read
 	kept     map[string]string // SHA-256 of what an earlier attempt left
+	spare    []byte            // where units are made, one after the other
 }
 
 func (c *converter) run(ctx context.Context) (r *Report, err error) {
@@ -213,7 +215,7 @@ func (c *converter) write(u unit, j *journal) (record, error) {
 	return rec, nil
 }
 
-// make returns the tensor of a unit: the source's own memory where nothing changes, else new memory.
+// make returns the tensor of a unit: the source's own memory where nothing changes, else the room that the unit before it had.
 func (c *converter) make(u unit) (*tensor.Tensor, record, error) {
 	rec := record{Unit: u.name}
 	var dst *tensor.Tensor
@@ -231,7 +233,7 @@ func (c *converter) make(u unit) (*tensor.Tensor, record, error) {
 			return src, rec, nil
 		}
 		if dst == nil {
-			dst = u.new()
+			dst = u.in(c.room(u))
 		}
 		piece := dst
 		if p.to != nil {
@@ -245,6 +247,17 @@ func (c *converter) make(u unit) (*tensor.Tensor, record, error) {
 		rec.Loss.Add(loss)
 	}
 	return dst, rec, nil
+}
+
+// room returns zeros for the numbers or codes of a unit. The unit before it is written by now, so that no more than the largest takes up memory.
+func (c *converter) room(u unit) []byte {
+	n := u.bytes()
+	if n > len(c.spare) {
+		c.spare = nil // may go before more is asked for
+		c.spare = tensor.New(dtype.U8, n).Mem
+	}
+	clear(c.spare[:n])
+	return c.spare[:n]
 }
 
 // count notes how many numbers of a part are not finite. It refuses those that are to be packed.

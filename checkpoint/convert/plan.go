@@ -45,12 +45,20 @@ type part struct {
 	to     *hf.Piece // of the unit; nil: all of it
 }
 
-// new returns the unit's tensor, unwritten.
-func (u unit) new() *tensor.Tensor {
-	if u.format != (quant.Format{}) {
-		return u.format.New(u.fused, u.shape...)
+// in returns the unit's tensor over memory for its numbers or codes.
+func (u unit) in(mem []byte) *tensor.Tensor {
+	t := u.header()
+	t.Mem = mem
+	if t.Quantised() {
+		t.Scale = tensor.New(t.Scale.Type, t.Scale.Shape...)
 	}
-	return tensor.New(u.plain, u.shape...)
+	return t
+}
+
+// bytes returns how much memory that is.
+func (u unit) bytes() int {
+	t := u.header()
+	return t.Type.Bytes(t.Len())
 }
 
 // is reports whether t is already as the unit is to be.
@@ -107,7 +115,8 @@ func newPlan(src checkpoint.Source, from string, opt Options) (*plan, error) {
 func (u unit) header() *tensor.Tensor {
 	t := &tensor.Tensor{Type: u.plain, Shape: u.shape}
 	if u.format != (quant.Format{}) {
-		t.Type, t.Scale = u.format.Code, &tensor.Tensor{Type: u.format.Scale, Shape: u.format.Grid(u.fused, u.shape...)}
+		t.Type, t.Block, t.Fused = u.format.Code, [2]int{u.format.Block.Rows, u.format.Block.Cols}, u.fused
+		t.Scale = &tensor.Tensor{Type: u.format.Scale, Shape: u.format.Grid(u.fused, u.shape...)}
 	}
 	return t
 }
