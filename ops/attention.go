@@ -13,11 +13,7 @@ func RoPE(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.T
 
 // RoPEOver is RoPE for an op whose backward pass does not read x either: it is always turned where it lies.
 func RoPEOver(c *Ctx, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.Tensor {
-	y := x
-	if c.tape != nil {
-		y = x.View(x.Shape...) // with a gradient of its own
-	}
-	return rope(c, y, x, r, dim, inverse)
+	return rope(c, c.over(x), x, r, dim, inverse)
 }
 
 func rope(c *Ctx, y, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tensor.Tensor {

@@ -25,7 +25,7 @@ type Ctx struct {
 	Turn *Turn // of a taped pass among others that run at the same time; nil for a pass alone
 
 	layer int  // of the block that runs; -1 outside
-	over  bool // nobody reads the streams that enter a site once it is left: new ones take their place
+	renew bool // nobody reads the streams that enter a site once it is left: new ones take their place
 	tape  *tape
 }
 
@@ -47,7 +47,7 @@ func (c *Ctx) Taped() *Ctx {
 // Untaped returns a context like c that records nothing: for what has no gradient, such as the indexer.
 func (c *Ctx) Untaped() *Ctx {
 	d := *c
-	d.tape, d.over = nil, false
+	d.tape, d.renew = nil, false
 	return &d
 }
 
@@ -125,12 +125,12 @@ func Through(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Tens
 	if c.tape != nil || c.Watch != nil {
 		return f(c, x)
 	}
-	m, before := c.Mem.Mark(), c.over
-	c.over = true
+	m, before := c.Mem.Mark(), c.renew
+	c.renew = true
 	if y := f(c, x); y != x {
 		c.K.Copy(x, y)
 	}
-	c.over = before
+	c.renew = before
 	c.Mem.Release(m)
 	return x
 }

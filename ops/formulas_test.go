@@ -49,11 +49,15 @@ func attentionFormulas(r *rand.Rand) []formula {
 			return acts{RoPE(c, x[0], turn, 6, inverse)}
 		}
 	}
+	ropeOver := func(c *Ctx, x acts, _ weights) acts {
+		return acts{RoPEOver(c, HeadNorm(c, x[0], 6, 1e-6), turn, 6, false)}
+	}
 	near := kernels.View{Rows: []int32{0, 1, 2, 3}, Lo: []int32{0, 0, 1, 2}, Hi: []int32{1, 2, 3, 4}}
 	far := kernels.View{Rows: []int32{1, 0}, Lo: []int32{0, 0, 0, 0}, Hi: []int32{0, 1, 1, 2}}
 	return []formula{
 		{"rope", acts{normal(r, 4, 12)}, nil, rope(false)},
 		{"rope inverse", acts{normal(r, 4, 12)}, nil, rope(true)},
+		{"rope over its input", acts{normal(r, 4, 12)}, nil, ropeOver},
 		{
 			"attend",
 			acts{normal(r, 4, 6), normal(r, 4, 3), normal(r, 2, 3)},
@@ -143,7 +147,7 @@ func expertFormulas(r *rand.Rand) []formula {
 			return acts{DispatchWeights(c, x[0], plan)}
 		}},
 		{"combine", acts{normal(r, 3, 4), normal(r, 6, 4)}, nil, func(c *Ctx, x acts, _ weights) acts {
-			return acts{Combine(c, x[0], x[1], plan)}
+			return acts{Combine(c, HeadNorm(c, x[0], 4, 1e-6), x[1], plan)} // over a result that nobody else reads
 		}},
 		{"swiglu", acts{normal(r, 4, 10), normal(r, 4)}, nil, gated(0)},
 		{"swiglu clamped", acts{clearOf(.8, normal(r, 4, 10)), normal(r, 4)}, nil, gated(.8)},

@@ -42,7 +42,7 @@ func Enter(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool, p 
 // Leave returns the new streams: the sub-layer's output o [T, D] put back by Post, plus the old streams mixed by Comb.
 func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
 	y := e.x
-	if !c.over {
+	if !c.renew {
 		y = c.New(e.x.Shape...)
 	}
 	c.K.Expand(y, e.x, o, e.Post, e.Comb)

@@ -58,20 +58,20 @@ func DispatchWeights(c *Ctx, w *tensor.Tensor, p Plan) *tensor.Tensor {
 	return y
 }
 
-// Combine returns base [T, D] plus, for each token, the sum of its slots' rows of x [T*K, D].
+// Combine returns base [T, D] plus, for each token, the sum of its slots' rows of x [T*K, D]. That is in base's own memory: nobody else may read
+// base, nor may the backward pass of the op that made it.
 func Combine(c *Ctx, base, x *tensor.Tensor, p Plan) *tensor.Tensor {
-	y := c.New(base.Shape...)
-	c.K.Copy(y, base)
+	y := c.over(base)
 	c.K.Combine(y, x, p.Rows, p.K)
 	if c.tape != nil {
 		c.record("combine", func() {
-			c.addGrad(base, c.Grad(y))
 			if dx := c.sum(x); dx.Fresh {
 				c.K.Dispatch(dx, c.Grad(y), p.Rows, p.K) // a plan names every row once
 				dx.Fresh = false
 			} else {
 				c.K.DispatchAdd(dx, c.Grad(y), p.Rows, p.K)
 			}
+			c.handOn(base, y)
 		}, y)
 	}
 	return y

@@ -73,16 +73,38 @@ func (c *Ctx) addGrad(t, d *tensor.Tensor) {
 	}
 }
 
-// passOn is sum of x for an op that can turn y's gradient into x's where it lies: that is Fresh in the memory of this one, which is spent. If
-// something has been added to x already the op has to add, too.
-func (c *Ctx) passOn(x, y *tensor.Tensor) *tensor.Tensor {
-	p := c.tape
-	_, met := p.grads[x]
-	if dy := p.grads[y]; !met && dy != nil && p.views[x] == nil {
-		p.grads[x] = &tensor.Tensor{Type: dy.Type, Shape: x.Shape, Mem: dy.Mem, Fresh: true}
-		p.grads[y] = nil
+// over returns the result of an op that takes x's place: x, or with a tape the same memory with a gradient of its own.
+func (c *Ctx) over(x *tensor.Tensor) *tensor.Tensor {
+	if c.tape == nil {
+		return x
 	}
+	return x.View(x.Shape...)
+}
+
+// passed makes the memory of y's gradient that of x's, Fresh, if nothing has been added to x's; y's is spent.
+func (c *Ctx) passed(x, y *tensor.Tensor) bool {
+	p := c.tape
+	dy := p.grads[y]
+	if _, met := p.grads[x]; met || dy == nil || p.views[x] != nil {
+		return false
+	}
+	p.grads[x] = &tensor.Tensor{Type: dy.Type, Shape: x.Shape, Mem: dy.Mem, Fresh: true}
+	p.grads[y] = nil
+	return true
+}
+
+// passOn is sum of x for an op that can turn y's gradient into x's where it lies: it gets that memory, unless there is something to add to.
+func (c *Ctx) passOn(x, y *tensor.Tensor) *tensor.Tensor {
+	c.passed(x, y)
 	return c.sum(x)
+}
+
+// handOn is addGrad of y's gradient to x's, by the last that reads it.
+func (c *Ctx) handOn(x, y *tensor.Tensor) {
+	if dy := c.Grad(y); !c.passed(x, y) {
+		c.addGrad(x, dy)
+	}
+	c.sum(x).Fresh = false
 }
 
 // newGrad returns a tensor of t's shape, in the memory of a spent gradient if there is one.
