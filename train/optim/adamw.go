@@ -3,7 +3,9 @@ package optim
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -17,6 +19,8 @@ type AdamW struct {
 	k      kernels.Backend
 	states []*State
 	steps  int // taken
+
+	byLength []int // states, those with most weights first
 }
 
 // State is one parameter's master weight and moments, each of the parameter's size.
@@ -41,7 +45,9 @@ func New(cfg Config, ps []*tensor.Param, k kernels.Backend) *AdamW {
 		s.Master = s.master.F32()
 		s.pull()
 		a.states = append(a.states, s)
+		a.byLength = append(a.byLength, len(a.byLength))
 	}
+	slices.SortStableFunc(a.byLength, func(i, j int) int { return len(a.states[j].M) - len(a.states[i].M) })
 	return a
 }
 
@@ -81,11 +87,21 @@ func (s *State) Push() {
 	}
 }
 
+// abreast is how many sums of squares are taken side by side: each waits for its own last addition.
+const abreast = 4
+
 // GradNorm returns the norm of all gradients together: one float64 sum, parameters in order.
 func (a *AdamW) GradNorm() float64 {
 	sums := make([]float64, len(a.states))
-	a.each(func(i int, s *State) {
-		sums[i] = squares(s.Param.Grad.F32())
+	shareOut((len(a.states)+abreast-1)/abreast, func(i int) {
+		some := a.byLength[i*abreast : min((i+1)*abreast, len(a.states))]
+		var x [abreast][]float32
+		for j, at := range some {
+			x[j] = a.states[at].Param.Grad.F32()
+		}
+		for j, sum := range squares(x)[:len(some)] {
+			sums[some[j]] = sum
+		}
 	})
 	total := 0.0
 	for _, s := range sums {
@@ -94,8 +110,22 @@ func (a *AdamW) GradNorm() float64 {
 	return math.Sqrt(total)
 }
 
-// squares returns the sum of squares, in order. It stays in a register: sums of two cores may share a cache line.
-func squares(x []float32) (sum float64) {
+// squares returns the sum of squares of each of x, every one in order. They stay in registers: sums of two cores may share a cache line.
+func squares(x [abreast][]float32) []float64 {
+	n := min(len(x[0]), len(x[1]), len(x[2]), len(x[3]))
+	a, b, c, d := x[0][:n], x[1][:n], x[2][:n], x[3][:n]
+	var p, q, r, s float64
+	for i := range n {
+		p += float64(a[i]) * float64(a[i])
+		q += float64(b[i]) * float64(b[i])
+		r += float64(c[i]) * float64(c[i])
+		s += float64(d[i]) * float64(d[i])
+	}
+	return []float64{goOn(p, x[0][n:]), goOn(q, x[1][n:]), goOn(r, x[2][n:]), goOn(s, x[3][n:])}
+}
+
+// goOn adds the squares of x to sum, in order.
+func goOn(sum float64, x []float32) float64 {
 	for _, v := range x {
 		sum += float64(v) * float64(v)
 	}
@@ -122,13 +152,13 @@ func (a *AdamW) Step(lr float64) (norm float64) {
 		}
 		a.k.AdamW(s.Master, s.M, s.V, s.Param.Grad.F32(), own)
 	}
-	a.each(func(_ int, s *State) { s.Push() })
+	a.each(func(s *State) { s.Push() })
 	return norm
 }
 
 // ZeroGrad forgets all gradients.
 func (a *AdamW) ZeroGrad() {
-	a.each(func(_ int, s *State) { s.Param.Grad.Zero() })
+	a.each(func(s *State) { s.Param.Grad.Zero() })
 }
 
 // step returns the constants of a step: w = (1 - lr*decay)*w - lr/bias1 * m/(sqrt(v/bias2)+eps).
@@ -142,17 +172,18 @@ func (a *AdamW) step(lr, clip float64) kernels.AdamWStep {
 }
 
 // each calls f for every state, on all cores; f touches nothing but its state.
-func (a *AdamW) each(f func(i int, s *State)) {
+func (a *AdamW) each(f func(s *State)) {
+	shareOut(len(a.states), func(i int) { f(a.states[i]) })
+}
+
+// shareOut calls f for 0 up to n on all cores.
+func shareOut(n int, f func(i int)) {
 	var wg sync.WaitGroup
-	next := make(chan int, len(a.states))
-	for i := range a.states {
-		next <- i
-	}
-	close(next)
+	var next atomic.Int64
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			for i := range next {
-				f(i, a.states[i])
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				f(int(i))
 			}
 		})
 	}
