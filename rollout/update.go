@@ -32,7 +32,7 @@ func (e *Engine) UpdateWith(ctx context.Context, w rl.Weights, o UpdateOptions) 
 	}
 	defer done()
 	if err := e.update(ctx, w, o); err != nil {
-		e.refused.Add(1)
+		e.Refuse()
 		return fmt.Errorf("rollout: update to version %v: %w", w.Version(), err)
 	}
 	return nil
@@ -47,6 +47,9 @@ func (e *Engine) hold(ctx context.Context) (done func(), err error) {
 		return nil, context.Cause(ctx)
 	}
 }
+
+// Refuse counts an update that was refused before the engine saw it, as by [weightsync.Receive] when its manifest is damaged.
+func (e *Engine) Refuse() { e.refused.Add(1) }
 
 func (e *Engine) update(ctx context.Context, w rl.Weights, o UpdateOptions) error {
 	a, err := e.stage(ctx, w)
@@ -178,4 +181,7 @@ func guard(f func()) (err error) {
 	return nil
 }
 
-var _ rl.Attester = (*Engine)(nil)
+var (
+	_ rl.Attester        = (*Engine)(nil)
+	_ weightsync.Refuser = (*Engine)(nil)
+)

@@ -1,9 +1,11 @@
 package rollout
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"math/rand/v2"
 	"net"
@@ -371,6 +373,34 @@ func TestDeltaUpdates(t *testing.T) {
 			t.Error("a delta on noise was taken up")
 		}
 	}
+}
+
+// A manifest that is damaged or cut short on its way is refused before the engine sees it; the engine counts it all the same.
+func TestDamagedManifestIsCounted(t *testing.T) {
+	a := attest(t, "fp8+fp4", ref.New[float32]())
+	a.update(a.weights(1, weightsync.Everything))
+	manifest, err := a.weights(2, weightsync.Everything).Manifest(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		came := bytes.Clone(manifest)
+		at := i * len(came) / 20
+		if came[at] ^= 1; i%2 > 0 {
+			came = came[:at]
+		}
+		conn := struct {
+			io.Reader
+			io.Writer
+		}{bytes.NewReader(came), io.Discard}
+		if err := weightsync.Receive(t.Context(), conn, a.Engine); err == nil || !strings.HasPrefix(err.Error(), "manifest: ") {
+			t.Errorf("%d bytes, one flipped at %d: error is %v, want one of the manifest", len(came), at, err)
+		}
+		if got := a.Stats().Refused; got != i+1 {
+			t.Errorf("%d updates are counted as refused, want %d", got, i+1)
+		}
+	}
+	a.holds("after damaged manifests", 1)
 }
 
 // Checkpoint, trainer and engine have one digest for one policy.

@@ -120,10 +120,14 @@ func writeBucket(out io.Writer, bucket []rl.Chunk) error {
 	return nil
 }
 
-// An Updater takes up weights, as an engine does. If it is an rl.Attester, the sender learns what it attests.
+// An Updater takes up weights, as an engine does. If it is an rl.Attester, the sender learns what it attests; if it is a Refuser, it counts also
+// what it never saw.
 type Updater interface {
 	Update(ctx context.Context, w rl.Weights) error
 }
+
+// A Refuser counts versions that are refused before it sees them, since their manifest is damaged.
+type Refuser interface{ Refuse() }
 
 // Receive reads one version from conn, has u take it up, and answers the sender. Its error is the reason why the version was refused; u
 // has then kept what it had. When ctx ends, a conn that has deadlines is given up.
@@ -146,23 +150,34 @@ func Receive(ctx context.Context, conn io.ReadWriter, u Updater) error {
 }
 
 func receive(ctx context.Context, in *bufio.Reader, u Updater) error {
-	manifest, err := readManifest(in)
+	s, err := open(in)
 	if err != nil {
+		if r, ok := u.(Refuser); ok {
+			r.Refuse()
+		}
 		return err
 	}
-	m, err := ParseManifest(manifest)
-	if err != nil {
-		return err
-	}
-	s := &streamed{in: in, v: m.Version, manifest: manifest}
 	err = u.Update(ctx, s)
 	if err == nil && !s.ended {
-		return fmt.Errorf("version %v was taken up before its last chunk", m.Version)
+		return fmt.Errorf("version %v was taken up before its last chunk", s.v)
 	}
 	if err != nil {
 		s.drain()
 	}
 	return err
+}
+
+// open reads the manifest of a version.
+func open(in *bufio.Reader) (*streamed, error) {
+	manifest, err := readManifest(in)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ParseManifest(manifest)
+	if err != nil {
+		return nil, err
+	}
+	return &streamed{in: in, v: m.Version, manifest: manifest}, nil
 }
 
 // streamed is a version that comes in frames.
