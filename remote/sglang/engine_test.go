@@ -182,16 +182,16 @@ func TestFailuresEnd(t *testing.T) {
 	f := newFake(t, dice)
 	e := attach(t, func(c *Config) { c.Retries = 2 }, f)
 	update(t, e, 1)
-	n := 0
+	var n atomic.Int64
 	f.first(func(rw http.ResponseWriter, req *http.Request) bool {
 		if req.URL.Path == "/generate" {
-			n++
+			n.Add(1)
 			rw.WriteHeader(500)
 		}
 		return req.URL.Path == "/generate"
 	})
-	if _, err := gather(t, e, batch(1, 3)); err == nil || !strings.Contains(err.Error(), "failed 3 times (--rollout-retries)") || n != 3 {
-		t.Errorf("%d requests, %v", n, err)
+	if _, err := gather(t, e, batch(1, 3)); err == nil || !strings.Contains(err.Error(), "failed 3 times (--rollout-retries)") || n.Load() != 3 {
+		t.Errorf("%d requests, %v", n.Load(), err)
 	}
 }
 
@@ -255,6 +255,9 @@ func TestUpdatesThatOneServerRefuses(t *testing.T) {
 	if a.open {
 		t.Error("the session that failed was left open")
 	}
+	if got := a.calls[len(a.calls)-1]; got != "/continue_generation" {
+		t.Errorf("the server that refused heard %s last, want that it goes on", got)
+	}
 	update(t, e, 3)
 	if s := e.Stats(); s.Back != 1 || s.Updates != 3 || s.Refused != 0 {
 		t.Errorf("counts are %+v", s)
@@ -277,6 +280,19 @@ func TestUpdatesThatOneServerRefuses(t *testing.T) {
 	_ = e.Resume(ctx)
 	if got, err := gather(t, e, batch(4, 3)); err != nil || got[0].Versions[0].Version != 3 {
 		t.Errorf("%v, %v, want samples of version 3", got, err)
+	}
+}
+
+// A session that somebody left open does not keep weights out.
+func TestSessionsThatWereLeftOpen(t *testing.T) {
+	f := newFake(t, dice)
+	e := attach(t, nil, f)
+	f.mu.Lock()
+	f.open = true
+	f.mu.Unlock()
+	update(t, e, 1)
+	if f.open || f.label != "1" {
+		t.Errorf("session open %v, label %s", f.open, f.label)
 	}
 }
 
@@ -485,10 +501,10 @@ func TestAServerThatComesBack(t *testing.T) {
 	update(t, e, 1)
 	var sick atomic.Bool
 	sick.Store(true)
-	probes := 0
+	var probes atomic.Int64
 	f.first(func(rw http.ResponseWriter, req *http.Request) bool {
 		if req.URL.Path == "/health_generate" {
-			if probes++; probes == 3 {
+			if probes.Add(1) == 3 {
 				sick.Store(false)
 			}
 		}

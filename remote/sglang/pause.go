@@ -22,6 +22,28 @@ func each(servers []*server, do func(*server) error) []error {
 	return errs
 }
 
+// letGo has servers go on that were paused for an update and did not take it. They may serve others.
+func (e *Engine) letGo(ctx context.Context) {
+	e.mu.Lock()
+	var held []*server
+	for _, s := range e.servers {
+		if s.held && s.down != nil {
+			held = append(held, s)
+		}
+		s.held = false
+	}
+	e.mu.Unlock()
+	short, cancel := context.WithTimeout(ctx, lostPatience)
+	defer cancel()
+	for i, err := range each(held, func(s *server) error {
+		return e.wire.post(short, s.url, "/continue_generation", sglang.Continue{}, nil)
+	}) {
+		if err != nil {
+			e.log.Warn("a server that is not used stays paused", "url", held[i].url, "why", err.Error())
+		}
+	}
+}
+
 // inUse returns the servers that get work.
 func (e *Engine) inUse() (all []*server) {
 	e.mu.Lock()
@@ -39,12 +61,19 @@ func (e *Engine) Pause(ctx context.Context) error {
 	e.mu.Lock()
 	e.paused = true
 	e.mu.Unlock()
-	return e.order(ctx, "/pause_generation", sglang.Pause{Mode: e.mode()})
+	err := e.order(ctx, "/pause_generation", sglang.Pause{Mode: e.mode()})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.servers {
+		s.held = s.down == nil
+	}
+	return err
 }
 
 // Resume has all servers go on.
 func (e *Engine) Resume(ctx context.Context) error {
 	err := e.order(ctx, "/continue_generation", sglang.Continue{})
+	e.letGo(ctx)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.paused = false

@@ -28,6 +28,7 @@ type server struct {
 	again   time.Time
 	delay   time.Duration
 	looking bool // somebody finds out how it is
+	held    bool // it was paused for an update
 	salt    string
 	seen    time.Time           // when it was last known to be well
 	misses  int                 // looks in a row to which it said nothing good
@@ -239,9 +240,6 @@ func (e *Engine) visit(ctx context.Context, s *server) {
 	} else {
 		err = e.wire.get(short, s.url, "/health_generate", nil)
 	}
-	e.mu.Lock()
-	s.looking = false
-	e.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 	case err == nil:
@@ -251,6 +249,10 @@ func (e *Engine) visit(ctx context.Context, s *server) {
 	default:
 		e.miss(s, err)
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.looking = false
+	e.wake() // nurses must see when the next look is due
 }
 
 // still notes that a lost server is not back.

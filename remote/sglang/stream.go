@@ -18,7 +18,7 @@ import (
 
 // stream gives a server a version over the connection, in a session: all of it is taken up at the session's end, or nothing is.
 func (e *Engine) stream(ctx context.Context, s *server, p *parcel) error {
-	if err := e.outcome(ctx, s, "/begin_weight_update", sglang.BeginUpdate{Selector: "all"}); err != nil {
+	if err := e.begin(ctx, s); err != nil {
 		return err
 	}
 	for _, b := range buckets(p.tensors, e.cfg.Bucket) {
@@ -27,6 +27,20 @@ func (e *Engine) stream(ctx context.Context, s *server, p *parcel) error {
 		}
 	}
 	return e.outcome(ctx, s, "/end_weight_update", struct{}{})
+}
+
+// begin opens a session. One that somebody left open is closed first: whatever becomes of it, all of the weights come now.
+func (e *Engine) begin(ctx context.Context, s *server) error {
+	all := sglang.BeginUpdate{Selector: "all"}
+	err := e.outcome(ctx, s, "/begin_weight_update", all)
+	if status(err) != http.StatusBadRequest {
+		return err
+	}
+	e.log.Warn("a session of weights was open already", "url", s.url, "why", err.Error())
+	if err := e.outcome(ctx, s, "/end_weight_update", struct{}{}); err != nil && status(err) != http.StatusBadRequest {
+		return err
+	}
+	return e.outcome(ctx, s, "/begin_weight_update", all)
 }
 
 // breakOff closes the session of an update that failed: the server drops what it has.

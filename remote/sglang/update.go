@@ -94,7 +94,7 @@ func (e *Engine) push(ctx context.Context, s *server, p *parcel) error {
 	down := s.down != nil
 	e.mu.Unlock()
 	if down {
-		if err := e.wire.post(ctx, s.url, "/pause_generation", sglang.Pause{Mode: e.mode()}, nil); err != nil {
+		if err := e.hold(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -105,6 +105,20 @@ func (e *Engine) push(ctx context.Context, s *server, p *parcel) error {
 		return e.stream(ctx, s, p)
 	}
 	return e.load(ctx, s, p)
+}
+
+// lostPatience is how long an update waits for a server that was lost before.
+const lostPatience = 5 * time.Second
+
+// hold pauses a lost server.
+func (e *Engine) hold(ctx context.Context, s *server) error {
+	short, cancel := context.WithTimeout(ctx, lostPatience)
+	defer cancel()
+	err := e.wire.post(short, s.url, "/pause_generation", sglang.Pause{Mode: e.mode()}, nil)
+	e.mu.Lock()
+	s.held = err == nil
+	e.mu.Unlock()
+	return err
 }
 
 // settle notes which servers serve the new version. Those that refused it serve the old one, or nobody knows what.
