@@ -200,6 +200,11 @@ func strangePaths(c *check) {
 			}
 		}
 	}
+	if !c.Upstream && c.Model != "" {
+		for _, p := range []string{"/etc", filepath.Join(outside, "model"), filepath.Join(dir, "link", "model")} {
+			c.post("/update_weights_from_disk", m{"model_path": p}).must(403)
+		}
+	}
 	target := filepath.Join(outside, "profile")
 	c.post("/start_profile", m{"output_dir": target}).blame("/start_profile")
 	c.post("/stop_profile", nil).blame("/stop_profile")

@@ -192,12 +192,17 @@ func (l *loading) coherent(r reply, known, want int) {
 // disturb pauses, flushes, aborts, relabels and updates until stop.
 func (l *loading) disturb(r *rand.Rand, stop chan struct{}) {
 	letter, count := "A", 0
+	next := int64(0) // by requests, not by time: a slow server isn't disturbed more often
 	for {
 		select {
 		case <-stop:
 			return
-		case <-time.After(time.Duration(20+r.IntN(150)) * time.Millisecond):
+		case <-time.After(2 * time.Millisecond):
 		}
+		if l.sent.Load() < next {
+			continue
+		}
+		next = l.sent.Load() + 40 + r.Int64N(100)
 		count++
 		switch dice := r.IntN(10); {
 		case dice < 3:

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -35,7 +36,7 @@ func TestURL(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	if *markdown {
-		t.Log("\n" + Markdown())
+		fmt.Print(Markdown())
 	}
 	kinds := map[string]bool{}
 	for _, g := range Groups() {
