@@ -1,11 +1,13 @@
 package intake
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"furlong/checkpoint"
 	"furlong/checkpoint/hf"
+	"furlong/quant"
 	"furlong/rl"
 	"furlong/tensor"
 	"furlong/weightsync"
@@ -25,7 +27,7 @@ func (s *Session) End(v rl.Version, h Held) (rl.Weights, error) {
 		if err := s.complete(); err != nil {
 			return err
 		}
-		if err := s.decode(); err != nil {
+		if err := errors.Join(s.decode(), s.finite()); err != nil {
 			return err
 		}
 		w, err = s.weights(v, h)
@@ -116,6 +118,23 @@ func (s *Session) decode() error {
 		h.coded = nil
 	}
 	return nil
+}
+
+// finite names tensors with numbers that are NaN or infinite, as loading the same checkpoint refuses them. The engine's canary would notice only those
+// that its few tokens meet.
+func (s *Session) finite() error {
+	var errs []error
+	for i, h := range s.held {
+		if h == nil || h.value == nil || quant.NotFinite(h.value) == 0 {
+			continue
+		}
+		for _, piece := range s.m.specs[i].pieces {
+			if n := quant.NotFinite(piece.Of(h.value)); n > 0 {
+				errs = append(errs, fmt.Errorf("tensor %q: has numbers that are NaN or infinite: %d", piece.Name, n))
+			}
+		}
+	}
+	return checkpoint.Join(errs)
 }
 
 // weights returns what came as a version: all of it, or what lies over what is held.

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -334,6 +335,39 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("after the end: %v", err)
 			}
 		})
+	}
+}
+
+// One number that is none, in an expert that few tokens meet, is refused by name, whatever it comes as.
+func TestNotFinite(t *testing.T) {
+	const expert = "layers.1.ffn.experts.2.w3.weight"
+	const at = (2*2*130+130)*40 + 3 // its element 3, in all experts of the layer
+	for _, tt := range []struct {
+		held, sent string
+		number     []byte
+	}{
+		{"f32", "f32", []byte{0, 0, 0x80, 0x7f}},
+		{"bf16", "bf16", []byte{0xc0, 0xff}},
+		{"fp8", "fp8", []byte{0x7f}},
+		{"fp8", "bf16", []byte{0x80, 0x7f}},
+		{"fp8+fp4", "bf16", []byte{0xc0, 0x7f}},
+	} {
+		ps := stored(t, tt.sent, 1)
+		for _, p := range ps {
+			if strings.HasSuffix(p.Name, "layers.1.mlp.experts.gate_up_proj") {
+				copy(p.Value.Mem[at*len(tt.number):], tt.number)
+			}
+		}
+		parts, whole := describe(t, tt.held).Begin(Options{}), describe(t, tt.held).Begin(Options{})
+		_, err := whole.PutFolder(save(t, ps, hf.Memory))
+		if err = errors.Join(err, parts.Put(files(t, ps, hf.Ref))); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*Session{parts, whole} {
+			if w, err := s.End(2, Held{}); err == nil || w != nil || !strings.HasPrefix(err.Error(), `tensor "`+expert+`": has numbers that are NaN or infinite: `) {
+				t.Errorf("%s for %s: %v, %v, want %s refused", tt.sent, tt.held, w, err, expert)
+			}
+		}
 	}
 }
 
