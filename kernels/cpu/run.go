@@ -68,10 +68,16 @@ func (r *run) reserve(s *scratch, rows, cut int) {
 }
 
 // direct reports whether b is read where it lies, with k in pieces of cut: in panels of numbers, or in rows that the tiles read once or
-// twice or that stay near.
+// twice, or four times out of the second cache, or that stay near.
 func (r *run) direct(cut int) bool {
-	low := r.r1-r.r0 <= tallest
-	return r.b.packed != nil || r.b.half != nil && low || r.b.rows != nil && (r.r1-r.r0 <= 2*tallest || cut*r.b.ld <= near)
+	rows, size := r.r1-r.r0, cut*r.b.ld
+	switch {
+	case r.b.packed != nil:
+		return true
+	case r.b.half != nil:
+		return rows <= tallest
+	}
+	return r.b.rows != nil && (rows <= 2*tallest || rows <= 4*tallest && size <= pieceB || size <= near)
 }
 
 // copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines
