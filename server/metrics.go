@@ -18,6 +18,7 @@ type series struct {
 	gauges   []gauge
 
 	prompt, generated, cached, requests, aborted prometheus.Counter
+	refused                                      prometheus.Counter // calls about weights
 	ttft, itl, tpot, e2e                         prometheus.Histogram
 	updates                                      *prometheus.GaugeVec
 }
@@ -45,6 +46,7 @@ func newSeries(s *Server) *series {
 	m.cached = m.counter("cached_tokens_total", "Prompt tokens found in the prefix cache.")
 	m.requests = m.counter("num_requests_total", "Samples that ended.")
 	m.aborted = m.counter("num_aborted_requests_total", "Samples that were aborted.")
+	m.refused = m.counter("num_refused_weight_calls_total", "Calls about weights that were refused; the old ones were served on.")
 	m.ttft = m.histogram("time_to_first_token_seconds", "From the request to its first token.", firstBounds)
 	m.itl = m.histogram("inter_token_latency_seconds", "From a token to the next.", tokenBounds)
 	m.tpot = m.histogram("time_per_output_token_seconds", "Mean time of a sample's tokens after the first.", tokenBounds)
@@ -98,6 +100,7 @@ func (m *series) state() {
 	is("decode_sum_seq_lens", "Tokens of all running samples.", func(st rollout.Stats) float64 { return float64(st.HeldTokens) })
 	is("utilization", "Share of places that are taken.", func(st rollout.Stats) float64 { return share(st.Running, st.MaxRunning) })
 	is("max_running_requests", "Places.", func(st rollout.Stats) float64 { return float64(st.MaxRunning) })
+	total("num_weight_updates_total", "Versions of the weights that were taken up, the first one included.", func(st rollout.Stats) float64 { return float64(st.Updates) })
 	total("num_retracted_requests_total", "Times a sample lost its attention state.", func(st rollout.Stats) float64 { return float64(st.Retracted) })
 	total("num_retracted_input_tokens_total", "Prompt tokens of these samples.", func(st rollout.Stats) float64 { return float64(st.RetractedPromptTokens) })
 	total("num_retracted_output_tokens_total", "Response tokens of these samples.", func(st rollout.Stats) float64 { return float64(st.RetractedResponseTokens) })

@@ -119,6 +119,7 @@ func (s *Server) outcome(w http.ResponseWriter, r *http.Request, done sglang.Out
 	if gone(r, err) {
 		return
 	}
+	s.series.refused.Inc()
 	known := refusal{status: http.StatusBadRequest}
 	_ = errors.As(err, &known)
 	err = refusal{known.status, strings.ReplaceAll(err.Error(), "\n", "; ")}
