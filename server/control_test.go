@@ -64,7 +64,6 @@ func TestAbort(t *testing.T) {
 
 func TestAbortByRID(t *testing.T) {
 	u := serve(t, engineConfig(), nil)
-	u.eventually("proof", func() bool { return u.health.proved.Load() })
 	batch := make(chan []sglang.Answer, 1)
 	go func() {
 		batch <- u.many(`{"input_ids":[[1],[2]],"rid":"b","sampling_params":{"temperature":0,"max_new_tokens":200,"ignore_eos":true}}`)
@@ -183,7 +182,6 @@ func TestFlush(t *testing.T) {
 // Who goes away takes the sample along.
 func TestDisconnect(t *testing.T) {
 	u := serve(t, engineConfig(), nil)
-	u.eventually("proof", func() bool { return u.health.proved.Load() })
 	u.ok("/pause_generation", `{"mode":"in_place"}`, nil)
 	for _, stream := range []string{"false", "true"} {
 		ctx, cancel := contextOf(t)
@@ -205,11 +203,9 @@ func TestDisconnect(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	u := serve(t, engineConfig(), func(c *Config, _ *Parts) { c.WaitTime = 50_000_000 })
-	u.eventually("proof", func() bool { return u.health.proved.Load() })
 	u.ok("/pause_generation", `{"mode":"in_place"}`, nil)
 	u.refused("/generate", ask("a", 3, ""), 503, "--waiting-timeout")
 	v := serve(t, engineConfig(), func(c *Config, _ *Parts) { c.RunTime = 50_000_000 })
-	v.eventually("proof", func() bool { return v.health.proved.Load() })
 	v.ok("/pause_generation", `{"mode":"in_place"}`, nil)
 	if a := v.one(ask("a", 3, "")); a.Meta.Finish.Type != "abort" {
 		t.Errorf("got %+v, want an abort", a.Meta.Finish)

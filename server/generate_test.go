@@ -254,7 +254,6 @@ func TestQueueIsFull(t *testing.T) {
 	c := engineConfig()
 	c.MaxRunning, c.MaxQueued = 1, 2
 	u := serve(t, c, nil)
-	u.eventually("proof", func() bool { return u.health.proved.Load() })
 	u.ok("/pause_generation", `{"mode":"in_place"}`, nil)
 	done := make(chan int, 2)
 	for range 2 {

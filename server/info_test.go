@@ -76,7 +76,6 @@ func TestServerInfo(t *testing.T) {
 
 func TestLoads(t *testing.T) {
 	u := serve(t, engineConfig(), nil)
-	u.eventually("proof", func() bool { return u.health.proved.Load() })
 	u.ok("/pause_generation", `{"mode":"in_place"}`, nil)
 	out := u.long(2, "l")
 	u.eventually("2 wait", func() bool { return u.engine.Stats().Queued == 2 })

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"furlong/api/sglang"
 	"furlong/tokenizer"
@@ -27,7 +28,7 @@ func TestLoad(t *testing.T) {
 		go func() { defer close(quiet); u.disturb(quit) }()
 		var wg sync.WaitGroup
 		for i := range 16 {
-			wg.Go(func() { u.worker(i, 20) })
+			wg.Go(func() { u.worker(i, 12) })
 		}
 		wg.Wait()
 		close(quit)
@@ -73,14 +74,16 @@ func (u *site) worker(id, n int) {
 	}
 }
 
-// disturb pauses, aborts, flushes and looks, until told to stop.
+// disturb pauses, aborts, flushes and looks, until told to stop. Between two disturbances some tokens are drawn, else nothing would ever end.
 func (u *site) disturb(quit <-chan struct{}) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for {
-		select {
-		case <-quit:
-			return
-		default:
+		for drawn := u.meter.outputs.Load() + 40; u.meter.outputs.Load() < drawn; time.Sleep(time.Millisecond) {
+			select {
+			case <-quit:
+				return
+			default:
+			}
 		}
 		switch r.IntN(6) {
 		case 0:
@@ -92,7 +95,7 @@ func (u *site) disturb(quit <-chan struct{}) {
 			u.post("/abort_request", fmt.Sprintf(`{"rid":"w%d","prefix":true}`, r.IntN(16)))
 			u.post("/continue_generation", "{}")
 		case 2:
-			u.post("/abort_request", fmt.Sprintf(`{"rid":"w%d-%d"}`, r.IntN(16), r.IntN(20)))
+			u.post("/abort_request", fmt.Sprintf(`{"rid":"w%d-%d"}`, r.IntN(16), r.IntN(12)))
 		default:
 			for _, path := range []string{"/metrics", "/server_info", "/v1/loads", "/health"} {
 				if code, raw := u.call("GET", path, ""); code != 200 {

@@ -56,6 +56,9 @@ func (s *Server) wait(ctx context.Context, f func(ctx context.Context) error) er
 // release gives memory back while nobody needs it. Of weights it is the set that updates are made in: those that are served stay, so that an
 // update of a part finds the rest.
 func (s *Server) release(ctx context.Context, tags []string) error {
+	if err := s.engine.Ping(ctx); err != nil { // then Stats are those after the last answer
+		return err
+	}
 	if n := s.engine.Stats().Running; n > 0 {
 		return fmt.Errorf("%d samples hold memory, want none", n)
 	}

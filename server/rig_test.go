@@ -109,6 +109,7 @@ func serve(t testing.TB, cfg rollout.Config, edit func(*Config, *Parts)) *site {
 	e := newEngine(t, cfg)
 	u := serveOn(t, e, cfg.Context, edit)
 	u.engine = e
+	u.eventually("proof", func() bool { return u.health.proved.Load() })
 	return u
 }
 

@@ -18,19 +18,20 @@ func (s *Server) updateVersion(w http.ResponseWriter, r *http.Request) {
 	s.outcome(w, r, sglang.Outcome{Success: true, Message: message, Version: u.Version}, err)
 }
 
+// label comes before the abort, so that what is aborted has it.
 func (s *Server) label(ctx context.Context, u sglang.UpdateVersion) (string, error) {
 	if u.Version == "" {
 		return "", fmt.Errorf("new_version is missing, want a text")
 	}
-	if u.AbortAll == nil || *u.AbortAll {
-		if err := s.abortJobs(context.WithoutCancel(ctx), sglang.Abort{All: true}); err != nil {
-			return "", err
-		}
-	}
+	message := fmt.Sprintf("weights %q are served", u.Version)
 	if x := s.updates.session; x != nil {
 		x.label = &u.Version
-		return fmt.Sprintf("the weights of the open session will be %q once they are served", u.Version), nil
+		message = fmt.Sprintf("the weights of the open session will be %q once they are served", u.Version)
+	} else {
+		s.relabel(u.Version)
 	}
-	s.relabel(u.Version)
-	return fmt.Sprintf("weights %q are served", u.Version), nil
+	if u.AbortAll == nil || *u.AbortAll {
+		return message, s.abortJobs(context.WithoutCancel(ctx), sglang.Abort{All: true})
+	}
+	return message, nil
 }
