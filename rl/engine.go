@@ -12,6 +12,7 @@ var (
 	ErrAborted = errors.New("request was aborted")
 	ErrFull    = errors.New("as many requests wait as may")
 	ErrBroken  = errors.New("weights compute no finite numbers")
+	ErrNoToken = errors.New("no token may follow")
 )
 
 // A RolloutEngine draws samples. Generate may be called from several goroutines at once. For an update the loop calls Pause, Update,

@@ -35,6 +35,8 @@ func status(err error) int {
 		return r.status
 	case errors.Is(err, rl.ErrFull):
 		return http.StatusServiceUnavailable
+	case errors.Is(err, rl.ErrNoToken):
+		return http.StatusBadRequest
 	}
 	return http.StatusInternalServerError
 }

@@ -186,6 +186,9 @@ func (s *Server) ends(p sglang.Params, sp *spec) error {
 			sp.stops = append(sp.stops, stop)
 		}
 	}
+	if err := affordable(p); err != nil {
+		return err
+	}
 	for _, source := range p.StopRegex {
 		re, err := regexp.Compile(source)
 		if err != nil {

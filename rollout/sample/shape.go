@@ -1,7 +1,7 @@
 package sample
 
 import (
-	"errors"
+	"fmt"
 	"math"
 
 	"furlong/rl"
@@ -16,7 +16,11 @@ type Shaper struct {
 	counts map[int32]int // of the tokens of the response
 }
 
-var errNothing = errors.New("no token may follow: constraint, min_new_tokens and bias forbid all")
+// What the settings of a request can do to logits that were as they should be.
+var (
+	errNothing = fmt.Errorf("%w: constraint, min_new_tokens and bias forbid all", rl.ErrNoToken)
+	errTooFar  = fmt.Errorf("%w: penalties and bias move logits past all numbers", rl.ErrNoToken)
+)
 
 // NewShaper returns nil where nothing is to be changed.
 func NewShaper(s rl.Sampling, only rl.Constraint, prompt []int32) *Shaper {
@@ -117,5 +121,5 @@ func left(logits []float32) error {
 	case math.IsInf(float64(top), -1):
 		return errNothing
 	}
-	return errors.New("penalties and bias move logits past all numbers")
+	return errTooFar
 }
