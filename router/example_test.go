@@ -29,6 +29,7 @@ func Example() {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
 	ended := make(chan error)
 	go func() { ended <- r.Serve(ctx, ln) }()
 
