@@ -19,6 +19,7 @@ import (
 	"furlong/api/sglang"
 	"furlong/rl"
 	"furlong/rollout"
+	"furlong/tokenizer"
 )
 
 func (u *site) get(path string, to any) int {
@@ -307,5 +308,14 @@ func TestLabels(t *testing.T) {
 	l.drop(3)
 	if got := l.of(3); got != "default" {
 		t.Errorf("dropped: %q", got)
+	}
+}
+
+// A text that cannot fit is refused before it is cut into tokens.
+func TestTextTooLongForAnyTokens(t *testing.T) {
+	u := serve(t, engineConfig(), nil)
+	u.refused("/generate", ask(strings.Repeat("a", 257), 1, ""), 400, "text has 257 bytes, want at most 256")
+	if got := longestToken(tokenizer.Bytes{}); got != 1 {
+		t.Errorf("the longest token has %d bytes, want 1", got)
 	}
 }

@@ -84,6 +84,9 @@ func (s *Server) prompts(g *sglang.Generate) (ids [][]int32, many bool, err erro
 			if s.parts.Tokenizer == nil {
 				return nil, false, bad("text is there, want input_ids: the server runs without a tokenizer")
 			}
+			if most := s.parts.Model.Context * s.longest(); len(t) > most {
+				return nil, false, bad("text has %d bytes, want at most %d: no more fit the context length (%d)", len(t), most, s.parts.Model.Context)
+			}
 			ids = append(ids, s.encode(t, true))
 		}
 	default:

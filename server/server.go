@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -90,6 +91,7 @@ type Server struct {
 	name     atomic.Pointer[string] // what requests call the model
 	path     atomic.Pointer[string] // where its weights came from
 	handler  http.Handler
+	longest  func() int // bytes of the longest token
 }
 
 // New returns a server over an engine that has weights, or will have them soon.
@@ -114,6 +116,7 @@ func New(cfg Config, e Engine, parts Parts) (*Server, error) {
 	s.path.Store(&parts.Model.Path)
 	s.profile.dir = cfg.ProfileDir
 	s.series = newSeries(s)
+	s.longest = sync.OnceValue(func() int { return longestToken(parts.Tokenizer) })
 	s.grammars = newGrammars(parts.Tokenizer, parts.Model.Vocab, parts.StopIDs)
 	if err := s.updates.begin(parts.Weights); err != nil {
 		return nil, err
@@ -122,6 +125,17 @@ func New(cfg Config, e Engine, parts Parts) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// longestToken returns the bytes of the longest spelling of a token, at least 1.
+func longestToken(t tokenizer.Tokenizer) int {
+	most := 1
+	var text []byte
+	for id := range t.Size() {
+		text = t.AppendSpecial(text[:0], int32(id))
+		most = max(most, len(text))
+	}
+	return most
 }
 
 // preferred returns the parameters that requests get where they have none of their own.
