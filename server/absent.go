@@ -30,7 +30,6 @@ func (s *Server) absentRoutes() []route {
 		{"/api/chat", "use /v1/chat/completions"},
 		{"/api/generate", "use /generate"},
 		{"/generate_from_file", "no request names files to read prompts from"},
-		{"/dumper/{method}", "there is no dumper"},
 	} {
 		out = append(out, route{"GET|POST", a.path, user, s.absent(a.why)})
 	}
