@@ -83,10 +83,10 @@ func (r roots) folder(path string) (string, error) {
 		return "", err
 	}
 	for _, e := range entries {
-		if ext := filepath.Ext(e.Name()); e.Type()&fs.ModeSymlink == 0 || ext != ".safetensors" && ext != ".json" {
+		if ext := filepath.Ext(e.Name()); e.Type().IsRegular() || ext != ".safetensors" && ext != ".json" {
 			continue
 		}
-		if _, err := r.resolve(filepath.Join(full, e.Name())); err != nil {
+		if err := r.plain(filepath.Join(full, e.Name())); err != nil {
 			return "", err
 		}
 	}
@@ -95,16 +95,28 @@ func (r roots) folder(path string) (string, error) {
 
 // file opens a plain file that may be read.
 func (r roots) file(path string) (*os.File, error) {
+	if err := r.plain(path); err != nil {
+		return nil, err
+	}
 	full, err := r.resolve(path)
 	if err != nil {
 		return nil, err
 	}
+	return os.Open(full)
+}
+
+// plain refuses what may not be read, and what is no plain file: opening a pipe would wait for whoever writes it, and all updates with it.
+func (r roots) plain(path string) error {
+	full, err := r.resolve(path)
+	if err != nil {
+		return err
+	}
 	st, err := os.Stat(full)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !st.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no plain file", path)
+		return fmt.Errorf("%s is no plain file", path)
 	}
-	return os.Open(full)
+	return nil
 }
