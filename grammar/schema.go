@@ -232,7 +232,7 @@ func (f *flattener) keyword(v *value, key string, x *value) error {
 func (s *schemas) resolve(ref *value) (*value, error) {
 	pointer, ok := strings.CutPrefix(ref.text, "#")
 	if ref.kind != str || !ok || pointer != "" && pointer[0] != '/' {
-		return nil, fmt.Errorf("%s is %.60s, want a path in the same document: #/...", ref.path(), ref.compact())
+		return nil, fmt.Errorf("%s is %.60s, want a path in the same document, which begins with #/", ref.path(), ref.compact())
 	}
 	if decoded, err := url.PathUnescape(pointer); err == nil {
 		pointer = decoded

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -147,9 +146,6 @@ type talk struct {
 	usage  *openai.StreamOptions
 	latest []*answer // of each job
 }
-
-// errBroken ends a stream whose engine failed; the client has been told.
-var errBroken = errors.New("stream ended in an error of the engine")
 
 // send writes a frame with one choice.
 func (t *talk) send(choice any) error {

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,7 +101,7 @@ type site struct {
 	engine *rollout.Engine
 	url    string
 	client *http.Client
-	log    *bytes.Buffer
+	log    *syncBuffer
 }
 
 // serve runs a server over a real engine. edit may change what it is told.
@@ -139,28 +140,26 @@ func serveOn(t testing.TB, e Engine, context int, edit func(*Config, *Parts)) *s
 			t.Logf("server's log:\n%s", log.String())
 		}
 	})
-	return &site{TB: t, Server: s, url: h.URL, client: h.Client(), log: &log.Buffer}
+	return &site{TB: t, Server: s, url: h.URL, client: h.Client(), log: log}
 }
 
 // A syncBuffer is a buffer for several goroutines.
 type syncBuffer struct {
-	mu chan struct{}
+	mu sync.Mutex
 	bytes.Buffer
 }
 
 func (b *syncBuffer) Write(p []byte) (int, error) {
-	logLock <- struct{}{}
-	defer func() { <-logLock }()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.Buffer.Write(p)
 }
 
 func (b *syncBuffer) String() string {
-	logLock <- struct{}{}
-	defer func() { <-logLock }()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.Buffer.String()
 }
-
-var logLock = make(chan struct{}, 1)
 
 // call asks and returns status and body.
 func (u *site) call(method, path, body string, header ...string) (int, []byte) {

@@ -18,7 +18,7 @@ import (
 func (s *Server) open(ctx context.Context, uri string) (io.ReadCloser, error) {
 	u, err := url.Parse(uri)
 	if err != nil || uri == "" {
-		return nil, fmt.Errorf("uri is %.200q, want file:///... or http://...", uri)
+		return nil, fmt.Errorf("uri is %.200q, want one of file:///PATH or http://HOST/PATH", uri)
 	}
 	switch {
 	case u.Scheme == "file" && (u.Host == "" || u.Host == "localhost"):
@@ -26,7 +26,7 @@ func (s *Server) open(ctx context.Context, uri string) (io.ReadCloser, error) {
 	case u.Scheme == "http" || u.Scheme == "https":
 		return s.fetch(ctx, u)
 	}
-	return nil, fmt.Errorf("uri is %.200q, want file:///... or http://...", uri)
+	return nil, fmt.Errorf("uri is %.200q, want one of file:///PATH or http://HOST/PATH", uri)
 }
 
 // fetch asks for bytes. No other host is asked than those that may be, redirections included, and no proxy.
