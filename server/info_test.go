@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -197,6 +198,32 @@ func TestProfile(t *testing.T) {
 	}
 	v := serveOn(t, newScript(t, "x"), 64, nil)
 	v.refused("/start_profile", "", 403, "--profile-dir")
+}
+
+// A profile that could not be written is not said to be there, and a folder that is not there is refused at the start.
+func TestProfileWithoutRoom(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	w := &written{File: full}
+	_, _ = w.Write([]byte("x"))
+	if n, err := w.Write([]byte("y")); n != 0 || err == nil || w.err == nil {
+		t.Errorf("a second write to a full disk: %d, %v", n, err)
+	}
+	u := serveOn(t, newScript(t, "x"), 64, func(c *Config, _ *Parts) { c.ProfileDir = t.TempDir() })
+	u.ok("/start_profile", "", nil)
+	u.profile.mu.Lock()
+	u.profile.file.err = w.err
+	u.profile.mu.Unlock()
+	u.refused("/stop_profile", "", 500, "no space left")
+	u.refused("/stop_profile", "", 400, "no profile is being taken")
+	full.Close()
+	c := Default()
+	c.ProfileDir = "/no/such/folder"
+	if _, err := New(c, newScript(t, "x"), Parts{Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "--profile-dir") {
+		t.Errorf("a folder that is not there: %v, want an error that names the flag", err)
+	}
 }
 
 func TestHealth(t *testing.T) {

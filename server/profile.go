@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +20,38 @@ type profiler struct {
 	dir string // "" takes none
 
 	mu   sync.Mutex
-	file *os.File // being written
+	file *written // being taken
+}
+
+// A written is a file that remembers the first write that failed: the profiler of the runtime does not tell.
+type written struct {
+	*os.File
+	err error
+}
+
+// Write writes until it cannot.
+func (w *written) Write(b []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	n, err := w.File.Write(b)
+	w.err = err
+	return n, err
+}
+
+// usable says what is wrong with the folder.
+func (p *profiler) usable() error {
+	if p.dir == "" {
+		return nil
+	}
+	st, err := os.Stat(p.dir)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("%s is no folder", p.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("--profile-dir: %w", err)
+	}
+	return nil
 }
 
 func (s *Server) profileRoutes() []route {
@@ -43,8 +75,12 @@ func (s *Server) startProfile(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) stopProfile(w http.ResponseWriter, r *http.Request) {
-	name := s.profile.stop()
-	if name == "" {
+	name, err := s.profile.stop()
+	switch {
+	case err != nil:
+		s.fail(w, r, fmt.Errorf("profile %s: %w", name, err))
+		return
+	case name == "":
 		s.fail(w, r, bad("no profile is being taken, want /start_profile first"))
 		return
 	}
@@ -68,10 +104,11 @@ func (p *profiler) start(in sglang.Profile, now time.Time) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	f, err := root.OpenFile(profileName(in, now), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	file, err := root.OpenFile(profileName(in, now), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return "", err
 	}
+	f := &written{File: file}
 	if err := pprof.StartCPUProfile(f); err != nil {
 		return "", errors.Join(err, f.Close())
 	}
@@ -92,15 +129,15 @@ func profileName(in sglang.Profile, now time.Time) string {
 }
 
 // stop ends the profile that is being taken and returns the name of its file, "" when there is none.
-func (p *profiler) stop() string {
+func (p *profiler) stop() (name string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.file == nil {
-		return ""
+		return "", nil
 	}
-	pprof.StopCPUProfile()
-	name := p.file.Name()
-	_ = p.file.Close() // a profile that is cut short tells so itself
+	pprof.StopCPUProfile() // writes the rest
+	f := p.file
 	p.file = nil
-	return name
+	closed := f.Close()
+	return f.Name(), cmp.Or(f.err, closed)
 }

@@ -115,6 +115,9 @@ func New(cfg Config, e Engine, parts Parts) (*Server, error) {
 	s.name.Store(&parts.Model.Name)
 	s.path.Store(&parts.Model.Path)
 	s.profile.dir = cfg.ProfileDir
+	if err := s.profile.usable(); err != nil {
+		return nil, err
+	}
 	s.series = newSeries(s)
 	s.longest = sync.OnceValue(func() int { return longestToken(parts.Tokenizer) })
 	s.grammars = newGrammars(parts.Tokenizer, parts.Model.Vocab, parts.StopIDs)
@@ -154,7 +157,11 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Run proves that the engine works by drawing a token, then keeps the heartbeat and takes figures, until ctx is done.
 func (s *Server) Run(ctx context.Context) error {
-	defer s.profile.stop()
+	defer func() {
+		if name, err := s.profile.stop(); err != nil {
+			s.log.Error("profile is not whole", "path", name, "error", err.Error())
+		}
+	}()
 	beat := make(chan struct{})
 	go func() { defer close(beat); s.heartbeat(ctx) }()
 	defer func() { <-beat }()
