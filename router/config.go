@@ -3,8 +3,9 @@ package router
 import (
 	"errors"
 	"fmt"
-	"net"
 	"time"
+
+	"furlong/door"
 )
 
 // Config is what a router can be told. The zero value is not usable; start from Default.
@@ -85,8 +86,4 @@ func (c Config) checkHealth() error {
 }
 
 // Open reports whether other hosts can reach the router and none of them needs a key.
-func (c Config) Open() bool {
-	ip := net.ParseIP(c.Host)
-	loopback := c.Host == "localhost" || ip != nil && ip.IsLoopback()
-	return !loopback && c.APIKey == ""
-}
+func (c Config) Open() bool { return !door.Loopback(c.Host) && c.APIKey == "" }

@@ -2,13 +2,14 @@ package router
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
+
+	"furlong/door"
 )
 
 // A Router spreads requests over workers.
@@ -55,9 +56,9 @@ func (r *Router) Serve(ctx context.Context, ln net.Listener) error {
 	go func() { r.Run(looking); close(done) }()
 	defer func() { stop(); <-done }()
 
-	srv := &http.Server{Handler: r.Handler(), ReadHeaderTimeout: time.Minute, IdleTimeout: 10 * time.Minute, ErrorLog: slog.NewLogLogger(r.log.Handler(), slog.LevelDebug)}
+	srv := door.HTTP(r.Handler(), r.log)
 	ended := make(chan error, 1)
-	go func() { ended <- r.listen(srv, ln) }()
+	go func() { ended <- srv.Serve(ln) }()
 	select {
 	case err := <-ended:
 		return err
@@ -69,14 +70,6 @@ func (r *Router) Serve(ctx context.Context, ln net.Listener) error {
 		err = errors.Join(err, gone)
 	}
 	return err
-}
-
-func (r *Router) listen(srv *http.Server, ln net.Listener) error {
-	if r.cfg.CertFile == "" {
-		return srv.Serve(ln)
-	}
-	srv.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	return srv.ServeTLS(ln, r.cfg.CertFile, r.cfg.KeyFile)
 }
 
 // Handler returns the surface.

@@ -39,3 +39,12 @@ func Example() {
 	// 200 42 stop 3 <nil>
 	// 400 sampling_params has the key "temprature", which is no sampling parameter; did you mean "temperature" <nil>
 }
+
+func ExampleConfig_Validate() {
+	c := Default()
+	c.StreamEvery, c.MaxBody = 0, 0
+	fmt.Println(c.Validate())
+	// Output:
+	// --max-body-size is 0, want at least 1
+	// --stream-interval is 0, want at least 1
+}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -66,15 +65,4 @@ func (s *Server) readAny(w http.ResponseWriter, r *http.Request, to any) bool {
 // soon gives a client from now on the time it may take to read what is there.
 func (s *Server) soon(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.cfg.WriteTime)) // as above
-}
-
-// HTTP returns an http.Server with the limits that belong to a rollout server: on headers and on idle connections, and none on the time an answer takes.
-func HTTP(h http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 20 * time.Second,
-		IdleTimeout:       10 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
 }

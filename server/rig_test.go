@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"furlong/api/sglang"
+	"furlong/door"
 	"furlong/dtype"
 	"furlong/kernels/ref"
 	"furlong/model/dsv4"
@@ -132,7 +133,7 @@ func serveOn(t testing.TB, e Engine, context int, edit func(*Config, *Parts)) *s
 	}
 	background(t, s.Run)
 	h := httptest.NewUnstartedServer(s.Handler())
-	h.Config = HTTP(s.Handler(), parts.Log)
+	h.Config = door.HTTP(s.Handler(), parts.Log)
 	h.Start()
 	t.Cleanup(h.Close)
 	t.Cleanup(func() {

@@ -9,9 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
+
+	"furlong/door"
 )
 
 // open returns the bytes behind a URI: a file below a root, or an answer of this machine or of one that the settings name.
@@ -71,8 +72,7 @@ func (s *Server) listed(u *url.URL) bool {
 
 // mayAsk refuses hosts that are neither this machine nor named in the settings.
 func (s *Server) mayAsk(u *url.URL) error {
-	ip := net.ParseIP(u.Hostname())
-	if s.listed(u) || strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback() {
+	if s.listed(u) || door.Loopback(u.Hostname()) {
 		return nil
 	}
 	return refusal{http.StatusForbidden, fmt.Sprintf("uri is of host %.100q, which may not be asked (--weights-host)", u.Host)}
@@ -85,7 +85,7 @@ func (s *Server) mayDial(ctx context.Context, _, address string, _ syscall.RawCo
 		return err
 	}
 	listed, _ := ctx.Value(askedKey{}).(bool)
-	if ip := net.ParseIP(host); !listed && !(ip != nil && ip.IsLoopback()) {
+	if !listed && !door.Loopback(host) {
 		return fmt.Errorf("%s is not this machine", address)
 	}
 	return nil

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
 
 	"furlong/config"
+	"furlong/door"
 	"furlong/router"
 )
 
@@ -44,16 +46,12 @@ func (e *env) route(ctx context.Context, f routerFlags) error {
 	if err != nil {
 		return err
 	}
-	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(f.Router.Host, strconv.Itoa(f.Router.Port)))
+	ln, scheme, err := door.Listen(net.JoinHostPort(f.Router.Host, strconv.Itoa(f.Router.Port)), f.Router.CertFile, f.Router.KeyFile)
 	if err != nil {
 		return err
 	}
-	scheme := "http://"
-	if f.Router.CertFile != "" {
-		scheme = "https://"
-	}
-	if err := e.announce(scheme+ln.Addr().String(), f.PortFile); err != nil {
-		return err
+	if err := e.announce(scheme+"://"+ln.Addr().String(), f.PortFile); err != nil {
+		return errors.Join(err, ln.Close())
 	}
 	err = r.Serve(ctx, ln)
 	c := r.Counts()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"furlong/checkpoint/intake"
+	"furlong/door"
 	"furlong/rollout"
 	"furlong/server"
 )
@@ -24,7 +25,7 @@ func runServe(ctx context.Context, e *env) int {
 // serve answers requests until ctx is done. Then it lets samples in flight end, for a while; that is no failure.
 func (e *env) serve(ctx context.Context, f *serveFlags) error {
 	w := f.where
-	d, err := server.Open(net.JoinHostPort(w.Host, strconv.Itoa(w.Port)), w.Cert, w.Key, e.log)
+	d, err := door.Open(net.JoinHostPort(w.Host, strconv.Itoa(w.Port)), w.Cert, w.Key, e.log)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (e *env) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	defer background(ctx, s.Run)()
-	d.Show(s)
+	d.Show(s.Handler())
 	if err := e.announce(d.Address(), w.PortFile); err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (e *env) announce(address, file string) error {
 }
 
 // drain lets samples in flight end, says so to who asks for health, and closes the door.
-func (e *env) drain(ctx context.Context, s *server.Server, d *server.Door, patience time.Duration) error {
+func (e *env) drain(ctx context.Context, s *server.Server, d *door.Door, patience time.Duration) error {
 	s.Drain()
 	n := s.InFlight()
 	e.log.Info("server ends", "in_flight", n, "patience", patience)

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
 	"furlong/config"
+	"furlong/door"
 	"furlong/rollout"
 	"furlong/server"
 )
@@ -120,16 +120,10 @@ type guarded struct{ f *serveFlags }
 
 // Validate reports an address that other machines reach without a key.
 func (g *guarded) Validate() error {
-	if w := g.f.where; !loopback(w.Host) && g.f.server.APIKey == "" && !w.Insecure {
+	if w := g.f.where; !door.Loopback(w.Host) && g.f.server.APIKey == "" && !w.Insecure {
 		return fmt.Errorf("--host is %s, which other machines reach: want --api-key, or --insecure to let anybody ask", w.Host)
 	}
 	return nil
-}
-
-// loopback reports whether an address is of this machine alone.
-func loopback(host string) bool {
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Validate reports a fact that is none.

@@ -1,10 +1,8 @@
-package server
+package door
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -26,23 +24,11 @@ type Door struct {
 
 // Open listens at an address, with TLS if there is a certificate with its key.
 func Open(address, cert, key string, log *slog.Logger) (*Door, error) {
-	d := &Door{scheme: "http", ended: make(chan struct{})}
-	var config *tls.Config
-	if cert != "" {
-		pair, err := tls.LoadX509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("certificate: %w", err)
-		}
-		config = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-		d.scheme = "https"
-	}
-	at, err := net.Listen("tcp", address)
+	at, scheme, err := Listen(address, cert, key)
 	if err != nil {
 		return nil, err
 	}
-	if d.at = at; config != nil {
-		at = tls.NewListener(at, config)
-	}
+	d := &Door{at: at, scheme: scheme, ended: make(chan struct{})}
 	d.web = HTTP(http.HandlerFunc(d.answer), log)
 	go func() {
 		defer close(d.ended)
@@ -64,8 +50,8 @@ func (d *Door) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "model is being loaded\n") // who has gone does not read
 }
 
-// Show has a server answer from now on.
-func (d *Door) Show(s *Server) { h := s.Handler(); d.shown.Store(&h) }
+// Show has h answer from now on.
+func (d *Door) Show(h http.Handler) { d.shown.Store(&h) }
 
 // Addr returns where the door is.
 func (d *Door) Addr() *net.TCPAddr { return d.at.Addr().(*net.TCPAddr) }
