@@ -99,3 +99,35 @@ func TestOptionsSet(t *testing.T) {
 		}
 	}
 }
+
+func TestPlainText(t *testing.T) {
+	turns := []Message{
+		{Role: "system", Content: "Be brief."},
+		{Role: "user", Content: "What is 2+2?"},
+		{Role: "assistant", Content: "4"},
+		{Role: "user", Content: "And 3+3?"},
+	}
+	want := "system: Be brief.\nuser: What is 2+2?\nassistant: 4\nuser: And 3+3?\nassistant: "
+	got, err := PlainText(turns)
+	if err != nil || got != want {
+		t.Errorf("PlainText = %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestPlainTextRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		turns []Message
+		want  string
+	}{
+		{"nothing", nil, "conversation is empty"},
+		{"unknown role", []Message{{Role: "user", Content: "a"}, {Role: "User", Content: "b"}}, `message 1: role is "User"`},
+		{"nobody to answer", []Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}}, "last message is the assistant's"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got, err := PlainText(tt.turns); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("PlainText = %q, %v, want an error with %q", got, err, tt.want)
+			}
+		})
+	}
+}

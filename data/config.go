@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"furlong/tokenizer"
+	"furlong/chat"
 )
 
 // Config is what a file of prompts can be told. The zero value is not usable; start from Default.
@@ -24,12 +24,12 @@ type Config struct {
 	MaxLineBytes      int    `flag:"max-line-bytes" unit:"bytes" help:"longest line of a prompt file"`
 
 	// Render turns messages into the text that the tokenizer sees.
-	Render func([]tokenizer.Message) (string, error)
+	Render func([]chat.Message) (string, error)
 }
 
 // Default returns the settings of the published launch lines: input, no label, metadata, the file's order.
 func Default() Config {
-	return Config{InputKey: "input", MetadataKey: "metadata", MaxLineBytes: 16 << 20, Render: tokenizer.Plain}
+	return Config{InputKey: "input", MetadataKey: "metadata", MaxLineBytes: 16 << 20, Render: chat.PlainText}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags. No file at all is right.

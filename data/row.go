@@ -12,7 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"furlong/tokenizer"
+	"furlong/chat"
 )
 
 // A row is one line, read.
@@ -83,13 +83,13 @@ func (c Config) prompt(f map[string]json.RawMessage) (string, error) {
 	case text == "":
 		return "", fmt.Errorf("%s is empty, want a prompt", c.InputKey)
 	case c.ApplyChatTemplate:
-		return c.render([]tokenizer.Message{{Role: "user", Content: text}})
+		return c.render([]chat.Message{{Role: "user", Content: text}})
 	}
 	return text, nil
 }
 
 // render calls Render and says which key it was about.
-func (c Config) render(turns []tokenizer.Message) (string, error) {
+func (c Config) render(turns []chat.Message) (string, error) {
 	text, err := c.Render(turns)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", c.InputKey, err)
@@ -98,12 +98,12 @@ func (c Config) render(turns []tokenizer.Message) (string, error) {
 }
 
 // messages reads a conversation of plain text turns.
-func messages(raw json.RawMessage) ([]tokenizer.Message, error) {
+func messages(raw json.RawMessage) ([]chat.Message, error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, errors.New("is a list of something else, want of messages {role, content}")
 	}
-	turns := make([]tokenizer.Message, len(list))
+	turns := make([]chat.Message, len(list))
 	for i, m := range list {
 		for key, raw := range m {
 			var err error

@@ -1,4 +1,4 @@
-// Package tokenizer turns text into token ids and back, and conversations into text.
+// Package tokenizer turns text into token ids and back.
 //
 // [Bytes] is the tokenizer of the small recipes: each byte of UTF-8 is a token, so that nothing has to be learnt or
 // loaded and every text has exactly one spelling. [BPE] is that of published models, loaded by [Open] from the files
@@ -23,7 +23,7 @@
 // Shapes: one id per token; a text's ids stand in its order.
 // Units: ids count from 0; [Tokenizer.Size] is the number of rows of the embedding, reserved ids included.
 // Errors: encoding and decoding cannot fail; an id outside the vocabulary decodes to U+FFFD. Bytes that are no UTF-8 are
-// tokens for Bytes, and for BPE what [Valid] makes of them. Loading files can fail, and so can rendering a conversation.
+// tokens for Bytes, and for BPE what [Valid] makes of them. Loading files can fail.
 // Sources: byte tokens with specials from 256 follow ByT5 (arXiv:2105.13626) in the idea, not in the numbering. Byte-pair
 // encoding is arXiv:1508.07909; the file is that of Hugging Face's tokenizers, whose ids BPE reproduces (TestLibrary).
 package tokenizer
