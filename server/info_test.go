@@ -212,13 +212,11 @@ func TestProfileWithoutRoom(t *testing.T) {
 		t.Errorf("a second write to a full disk: %d, %v", n, err)
 	}
 	u := serveOn(t, newScript(t, "x"), 64, func(c *Config, _ *Parts) { c.ProfileDir = t.TempDir() })
-	u.ok("/start_profile", "", nil)
 	u.profile.mu.Lock()
-	u.profile.file.err = w.err
+	u.profile.file = w
 	u.profile.mu.Unlock()
 	u.refused("/stop_profile", "", 500, "no space left")
 	u.refused("/stop_profile", "", 400, "no profile is being taken")
-	full.Close()
 	c := Default()
 	c.ProfileDir = "/no/such/folder"
 	if _, err := New(c, newScript(t, "x"), Parts{Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "--profile-dir") {
