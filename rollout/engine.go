@@ -44,6 +44,7 @@ type Engine struct {
 	lanes    *lanes
 	sched    *sched.Scheduler
 	flight   map[int64]*request
+	ended    []ending // since the state was last shown
 	version  rl.Version
 	paused   bool
 	released bool // attention state has no memory

@@ -20,6 +20,12 @@ type result struct {
 	err    error
 }
 
+// An ending is a result on its way to a call.
+type ending struct {
+	to *call
+	result
+}
+
 // Generate submits reqs and yields their samples in the order in which they finish. When ctx is done, or the caller stops
 // asking, or one request fails, the others are aborted and their pages are free before it returns.
 func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
@@ -151,7 +157,7 @@ func (e *Engine) abandon(ctx context.Context, c *call) {
 	})
 }
 
-// finish delivers a request's sample, and lets the cache learn all that was computed for it.
+// finish ends a request with its sample, and lets the cache learn all that was computed for it.
 func (e *Engine) finish(r *request, why rl.Stop) {
 	if why == rl.StopAbort {
 		e.stats.Aborted++
@@ -164,7 +170,7 @@ func (e *Engine) finish(r *request, why rl.Stop) {
 	r.sample.Stop = why
 	e.drop(r)
 	e.cutRoutes(r)
-	r.call.out <- result{sample: r.sample}
+	e.ended = append(e.ended, ending{r.call, result{sample: r.sample}})
 }
 
 // fail ends all requests in flight with an error.
@@ -177,5 +183,5 @@ func (e *Engine) fail(err error) {
 func (e *Engine) failOne(r *request, err error) {
 	e.stats.Failed++
 	e.drop(r)
-	r.call.out <- result{err: named(r.sample, err)}
+	e.ended = append(e.ended, ending{r.call, result{err: named(r.sample, err)}})
 }

@@ -39,7 +39,7 @@ type Stats struct {
 	RetractedResponseTokens int
 }
 
-// Stats returns the state at the end of the last pass. It may be called at any time.
+// Stats returns the state at the end of the last pass. It may be called at any time; a sample that Generate has yielded is counted.
 func (e *Engine) Stats() Stats {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -48,7 +48,7 @@ func (e *Engine) Stats() Stats {
 	return s
 }
 
-// show makes the loop's state visible.
+// show makes the loop's state visible, and only then delivers what has ended: who gets a sample finds it in the counts.
 func (e *Engine) show() {
 	s := &e.stats
 	s.Version, s.Paused, s.Released = e.version, e.paused, e.released
@@ -59,6 +59,11 @@ func (e *Engine) show() {
 		s.Evicted = c.Stats().Evicted
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.shown = *s
+	e.mu.Unlock()
+	for _, r := range e.ended {
+		r.to.out <- r.result
+	}
+	clear(e.ended)
+	e.ended = e.ended[:0]
 }
