@@ -15,12 +15,17 @@ type Ctx struct {
 	Mem  *tensor.Arena
 	Type dtype.Type // of activations: F32, or F64 under the float64 reference
 
-	// Watch, if set, sees named intermediate results as they are made: a tensor, or a discrete choice.
-	// Recomputation is not shown a second time.
+	// Watch, if set, sees named intermediate results as they are made: a tensor, or a discrete choice. It may write over what it is shown:
+	// what follows is computed from that. Recomputation is not shown a second time.
 	Watch Watch
 
-	// Routed, if set, is told which experts the tokens of a pass go to in a layer: [T*k]. Recomputation is not told a second time.
-	Routed func(layer int, choice []int32)
+	// Routed and Indexed, if set, are told what the tokens of a pass chose in a layer: the experts that they go to, and the numbers of the
+	// compressed entries that they read, ascending, then -1: [T*k]. Recomputation does not tell a second time.
+	Routed, Indexed func(layer int, choice []int32)
+
+	// ReplayRoutes and ReplayIndex, if set, may write other choices of that form over a layer's own, before anything follows from them.
+	// Recomputation asks again and must be told the same.
+	ReplayRoutes, ReplayIndex func(layer int, choice []int32)
 
 	Turn *Turn // of a taped pass among others that run at the same time; nil for a pass alone
 
@@ -56,7 +61,7 @@ func (c *Ctx) New(shape ...int) *tensor.Tensor { return c.Mem.New(c.Type, shape.
 
 // InLayer returns a context like c, with the same tape, whose results are reported as layer i's.
 func (c *Ctx) InLayer(i int) *Ctx {
-	if c.Watch == nil && c.Routed == nil {
+	if c.Watch == nil && c.Routed == nil && c.Indexed == nil && c.ReplayRoutes == nil && c.ReplayIndex == nil {
 		return c
 	}
 	d := *c
@@ -71,17 +76,38 @@ func (c *Ctx) See(name string, t *tensor.Tensor) {
 	}
 }
 
-// SeeChoice reports a discrete choice under a name, if anybody watches.
-func (c *Ctx) SeeChoice(name string, choice []int32) {
+// SeeSlots is See for rows in a plan's order: they are shown token by token, slot by slot, [T*k, D].
+func (c *Ctx) SeeSlots(name string, x *tensor.Tensor, p Plan) {
+	if c.Watch == nil {
+		return
+	}
+	y := Gather(c.Untaped(), x, p.Rows)
+	c.See(name, y)
+	c.K.Dispatch(x, y, p.Rows, 1)
+}
+
+// Route lets those who want to see and change which experts a layer's tokens go to, before anything follows from it.
+func (c *Ctx) Route(choice []int32) {
+	c.choose("router_indices", choice, c.ReplayRoutes, c.Routed)
+}
+
+// Indexing reports whether anybody wants to see or change which entries tokens read.
+func (c *Ctx) Indexing() bool { return c.Watch != nil || c.ReplayIndex != nil || c.Indexed != nil }
+
+// Index is Route for the numbers of the entries that a layer's tokens read: ascending, then -1.
+func (c *Ctx) Index(entries []int32) {
+	c.choose("index_topk", entries, c.ReplayIndex, c.Indexed)
+}
+
+func (c *Ctx) choose(name string, choice []int32, replay, tell func(int, []int32)) {
 	if c.Watch != nil {
 		c.Watch(c.layer, name, nil, choice)
 	}
-}
-
-// SeeRoute reports which experts the tokens of the pass go to, if anybody wants to know.
-func (c *Ctx) SeeRoute(choice []int32) {
-	if c.Routed != nil {
-		c.Routed(c.layer, choice)
+	if replay != nil {
+		replay(c.layer, choice)
+	}
+	if tell != nil {
+		tell(c.layer, choice)
 	}
 }
 
@@ -112,7 +138,7 @@ func Recompute(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Te
 		m := c.Mem.Mark()
 		defer c.Mem.Release(m)
 		again := c.Taped()
-		again.Watch, again.Routed = nil, nil
+		again.Watch, again.Routed, again.Indexed = nil, nil, nil
 		again.tape.grads[x] = dx
 		again.Backward(f(again, x), dy)
 	}, y)

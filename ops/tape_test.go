@@ -125,7 +125,7 @@ func TestRecomputeIsNotWatched(t *testing.T) {
 		calls++
 		y := Linear(c, x, w)
 		c.See("y", y)
-		c.SeeChoice("choice", []int32{1})
+		c.Route([]int32{1})
 		return y
 	})
 	c.Backward(y, x)

@@ -49,7 +49,7 @@ func (l *lane) canary(ids []int32) []float32 {
 	stores := make([]kv.InPlace, len(l.m.Layers()))
 	l.ctx.Mem.Reset()
 	c := *l.ctx
-	c.Routed = nil
+	c.Routed, c.Indexed = nil, nil
 	x := model.Forward(&c, l.m, in, func(i int) kv.Store { l.layer = i; return &stores[i] }, false)
 	l.layer = len(stores)
 	lp, _ := ops.LogProb(&c, l.m.Final(&c, x), l.m.Head(), ids[1:], scale)

@@ -44,7 +44,7 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	if cfg.Optim.NeedsEnd() && cfg.Planned < 1 {
 		return nil, fmt.Errorf("--lr-decay-style %s: the run's length is not known: give --lr-decay-iters", cfg.Optim.Decay)
 	}
-	e := &Engine{cfg: cfg, actor: actor, ref: ref, lanes: newLanes(k), files: files}
+	e := &Engine{cfg: cfg, actor: actor, ref: ref, lanes: newLanes(k, actor), files: files}
 	for _, p := range actor.Params() {
 		if cfg.FreezeGate && isGate(p.Name) {
 			p.Frozen = true

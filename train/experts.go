@@ -4,11 +4,18 @@ import (
 	"math"
 
 	"furlong/rl"
-	"furlong/tensor"
 )
 
 // expertLoad counts the tokens of each expert, layer by layer, as forward passes report their choices.
-type expertLoad struct{ layers [][]uint32 }
+type expertLoad struct {
+	experts int // of a layer
+	layers  [][]uint32
+}
+
+// A router is a model that sends each token to some of its layers' experts.
+type router interface {
+	Experts() int // of a layer
+}
 
 func (l *expertLoad) reset() {
 	for _, n := range l.layers {
@@ -28,17 +35,13 @@ func (l *expertLoad) add(o expertLoad) {
 	}
 }
 
-// watch listens to a pass. A layer shows its router's logits, which say how many experts there are, before its choice.
-func (l *expertLoad) watch(layer int, name string, t *tensor.Tensor, choice []int32) {
-	switch name {
-	case "router_logits":
-		for len(l.layers) <= layer {
-			l.layers = append(l.layers, make([]uint32, t.Dim()))
-		}
-	case "router_indices":
-		for _, e := range choice {
-			l.layers[layer][e]++
-		}
+// routed counts the choice of a layer in a pass.
+func (l *expertLoad) routed(layer int, choice []int32) {
+	for len(l.layers) <= layer {
+		l.layers = append(l.layers, make([]uint32, l.experts))
+	}
+	for _, e := range choice {
+		l.layers[layer][e]++
 	}
 }
 

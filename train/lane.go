@@ -12,6 +12,7 @@ import (
 
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/model"
 	"furlong/ops"
 	"furlong/rl"
 	"furlong/tensor"
@@ -34,12 +35,16 @@ type lanes struct {
 	split []*lane // of one when the backend can't be split
 }
 
-func newLanes(k kernels.Backend) lanes {
+func newLanes(k kernels.Backend, m model.Model) lanes {
 	var ls lanes
-	for _, part := range k.Split(runtime.GOMAXPROCS(0)) {
-		ls.split = append(ls.split, &lane{k: part, mem: &tensor.Arena{}})
+	var load expertLoad
+	if r, ok := m.(router); ok {
+		load.experts = r.Experts()
 	}
-	ls.whole = []*lane{{k: k, mem: ls.split[0].mem}}
+	for _, part := range k.Split(runtime.GOMAXPROCS(0)) {
+		ls.split = append(ls.split, &lane{k: part, mem: &tensor.Arena{}, load: load})
+	}
+	ls.whole = []*lane{{k: k, mem: ls.split[0].mem, load: load}}
 	return ls
 }
 

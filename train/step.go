@@ -134,7 +134,7 @@ func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sum
 // micro runs one micro-batch forward and backward. Sums grow in the order of the micro-batches.
 func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, weight map[*rl.Sample]float64, sums *loss.Sums) {
 	c := l.ctx().Taped()
-	c.Watch, c.Turn = l.load.watch, turn
+	c.Routed, c.Turn = l.load.routed, turn
 	lpT, entT := e.forward(c, e.actor, p)
 	lp, ent, dlp, dent := lpT.F32(), entT.F32(), c.Grad(lpT).F32(), c.Grad(entT).F32()
 	turn.Do(sums, func() {

@@ -39,19 +39,29 @@ func (a *attention) forward(c *ops.Ctx, in *ops.Tokens, st kv.Store, x *tensor.T
 	c.See("attn_in", x)
 
 	latent := ops.RMSNorm(c, ops.Linear(c, x, a.qA), a.qNorm, eps) // [T, Q]
-	q := ops.HeadNorm(c, ops.Linear(c, latent, a.qB), k, eps)      // [T, H*K]
-	q = ops.RoPEOver(c, q, turn, k, false)                         //
-	row := ops.RMSNorm(c, ops.Linear(c, x, a.kv), a.kvNorm, eps)   // [T, K]
-	st.Put(in, kv.Window, ops.RoPEOver(c, row, turn, k, false))    //
+	c.See("q_latent", latent)
+	q := ops.HeadNorm(c, ops.Linear(c, latent, a.qB), k, eps) // [T, H*K]
+	c.See("q_normed", q)
+	q = ops.RoPEOver(c, q, turn, k, false)
+	c.See("q", q)
+	row := ops.RMSNorm(c, ops.Linear(c, x, a.kv), a.kvNorm, eps) // [T, K]
+	c.See("kv_normed", row)
+	row = ops.RoPEOver(c, row, turn, k, false)
+	c.See("kv", row)
+	st.Put(in, kv.Window, row)
 	views := []ops.View{st.See(in, kv.Window, kv.Sliding(a.cfg.Window))}
 	if a.comp != nil {
 		a.comp.close(c, in, st, x)
 		views = append(views, a.far(c, in, st, x, latent))
 	}
 
-	o := ops.Attend(c, q, a.sinks, a.cfg.Heads, views...)                  // [T, H*K]
-	o = ops.RoPE(c, o, turn, k, true)                                      // values carry rotation: turn it back
-	y := ops.Linear(c, ops.GroupedLinear(c, o, a.oA, a.cfg.OGroups), a.oB) // [T, D]
+	o := ops.Attend(c, q, a.sinks, a.cfg.Heads, views...) // [T, H*K]
+	c.See("attn_mix", o)
+	o = ops.RoPE(c, o, turn, k, true) // values carry rotation: turn it back
+	c.See("attn_turned", o)
+	low := ops.GroupedLinear(c, o, a.oA, a.cfg.OGroups) // [T, G*R]
+	c.See("attn_grouped", low)
+	y := ops.Linear(c, low, a.oB) // [T, D]
 	c.See("attn_out", y)
 	return y
 }

@@ -58,7 +58,7 @@ func (b *builder) block(i int, l Layer, freq []float32) *block {
 func (b *builder) site(pre, name string) site {
 	s, d := b.m.cfg.Streams, b.m.cfg.Hidden
 	return site{
-		post: name + ".post", comb: name + ".comb", collapsed: name + ".collapsed",
+		pre: name + ".pre", post: name + ".post", comb: name + ".comb", collapsed: name + ".collapsed",
 		fn:    b.wideMatrix(pre+name+".fn", s*(2+s), s*d),
 		base:  b.vector(pre+name+".base", s*(2+s)),
 		scale: b.vector(pre+name+".scale", 3),
@@ -104,7 +104,8 @@ func (b *builder) compressor(pre string, rate, dim int, overlap bool, freq []flo
 		n = 2 * dim
 	}
 	return &compressor{
-		rate: rate, dim: dim, overlap: overlap, eps: b.m.cfg.NormEps, freq: freq, raw: raw, out: out, seen: out.String() + "_kv",
+		rate: rate, dim: dim, overlap: overlap, eps: b.m.cfg.NormEps, freq: freq, raw: raw, out: out,
+		seen:  seen{"compress_raw", "compress_pooled", "compressed_kv"},
 		value: b.matrix(pre+"kv_proj.weight", n, b.m.cfg.Hidden),
 		gate:  b.matrix(pre+"gate_proj.weight", n, b.m.cfg.Hidden),
 		bias:  b.vector(pre+"position_bias", rate, n),
@@ -120,6 +121,7 @@ func (b *builder) indexer(pre string, freq []float32) *indexer {
 		qB:      b.matrix(pre+"q_b_proj.weight", cfg.IndexHeads*cfg.IndexDim, cfg.QRank),
 		weights: b.matrix(pre+"scorer.weights_proj.weight", cfg.IndexHeads, cfg.Hidden),
 	}
+	n.comp.seen = seen{"index_raw", "index_pooled", "index_keys"}
 	frozen(n.comp.value, n.comp.gate, n.comp.bias, n.comp.norm, n.qB, n.weights)
 	return n
 }

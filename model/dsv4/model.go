@@ -76,6 +76,9 @@ func (m *Model) Head() *tensor.Param { return m.head }
 // Choices returns how many experts a token goes to in each layer, the shared one not counted.
 func (m *Model) Choices() int { return m.cfg.TopK }
 
+// Experts returns how many experts each layer has, the shared one not counted.
+func (m *Model) Experts() int { return m.cfg.Experts }
+
 // Layers returns the streams that each block keeps.
 func (m *Model) Layers() [][]kv.Spec {
 	specs := make([][]kv.Spec, len(m.blocks))
@@ -87,7 +90,9 @@ func (m *Model) Layers() [][]kv.Spec {
 
 // Embed returns equal streams [T, S, D].
 func (m *Model) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
-	return ops.Embed(c, in, m.embed, m.cfg.Streams)
+	x := ops.Embed(c, in, m.embed, m.cfg.Streams)
+	c.See("embed", x)
+	return x
 }
 
 // Block runs block i on streams x [T, S, D].
@@ -98,6 +103,7 @@ func (m *Model) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *tensor.
 	s := b.attnSite.enter(c, x, m.hyper)
 	h := ops.RMSNorm(c, s.In, b.attnNorm, eps)   // [T, D]
 	x = s.Leave(c, b.attn.forward(c, in, st, h)) // [T, S, D]
+	c.See("attn_streams", x)
 
 	s = b.ffnSite.enter(c, x, m.hyper)
 	h = ops.RMSNorm(c, s.In, b.ffnNorm, eps)

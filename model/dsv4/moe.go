@@ -23,21 +23,37 @@ func (m *experts) forward(c *ops.Ctx, in *ops.Tokens, x *tensor.Tensor) *tensor.
 	c.See("mlp_in", x)
 	logits := ops.Linear(c, x, m.gate) // [T, E]
 	c.See("router_logits", logits)
-	choice := m.choose(c, in, logits)                               // [T*k]
+	choice := m.choose(c, in, logits) // [T*k]
+	c.Route(choice)
 	w := ops.RouteWeights(c, logits, choice, k, m.cfg.RoutedFactor) // [T, k]
-	c.SeeChoice("router_indices", choice)
-	c.SeeRoute(choice)
 	c.See("router_weights", w)
 
 	plan := ops.NewPlan(choice, k, m.cfg.Experts)
-	gu := ops.ExpertLinear(c, ops.Dispatch(c, x, plan), m.gateUp, plan.Off) // [T*k, 2F]
-	mid := ops.SwiGLU(c, gu, ops.DispatchWeights(c, w, plan), m.cfg.Limit)  // [T*k, F], weighed
-	routed := ops.ExpertLinear(c, mid, m.down, plan.Off)                    // [T*k, D]
-
-	gu = ops.Join(c, ops.Linear(c, x, m.sharedGate), ops.Linear(c, x, m.sharedUp)) // [T, 2F]
-	shared := ops.Linear(c, ops.SwiGLU(c, gu, nil, m.cfg.LimitShared), m.sharedDown)
-	y := ops.Combine(c, shared, routed, plan)
+	routed := m.routed(c, x, w, plan)                 // [T*k, D]
+	y := ops.Combine(c, m.shared(c, x), routed, plan) // [T, D]
 	c.See("mlp_out", y)
+	return y
+}
+
+// routed returns what the chosen experts make of x, weighed, in the order of plan: [T*k, D].
+func (m *experts) routed(c *ops.Ctx, x, w *tensor.Tensor, plan ops.Plan) *tensor.Tensor {
+	gu := ops.ExpertLinear(c, ops.Dispatch(c, x, plan), m.gateUp, plan.Off) // [T*k, 2F]
+	c.SeeSlots("expert_gate_up", gu, plan)
+	mid := ops.SwiGLU(c, gu, ops.DispatchWeights(c, w, plan), m.cfg.Limit) // [T*k, F]
+	c.SeeSlots("expert_mid", mid, plan)
+	y := ops.ExpertLinear(c, mid, m.down, plan.Off)
+	c.SeeSlots("expert_out", y, plan)
+	return y
+}
+
+// shared returns what the shared expert makes of x: [T, D].
+func (m *experts) shared(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor {
+	gu := ops.Join(c, ops.Linear(c, x, m.sharedGate), ops.Linear(c, x, m.sharedUp)) // [T, 2F]
+	c.See("shared_gate_up", gu)
+	mid := ops.SwiGLU(c, gu, nil, m.cfg.LimitShared) // [T, F]
+	c.See("shared_mid", mid)
+	y := ops.Linear(c, mid, m.sharedDown)
+	c.See("shared_out", y)
 	return y
 }
 
