@@ -50,7 +50,7 @@ func join(families ...[]Series) []Series {
 	return all
 }
 
-var table = join(train(), logpDiff(), rollout(), reward(), passrate(), eval(), moe(), data(), update(), perf(), engine())
+var table = join(train(), mismatch(), logpDiff(), rollout(), reward(), passrate(), eval(), moe(), data(), update(), perf(), engine())
 
 func train() []Series {
 	return plain("train/", [][3]string{
@@ -65,12 +65,13 @@ func train() []Series {
 		{"train_rollout_logprob_abs_diff", "nats", "mean |trainer - rollout| logprob over trained tokens, weighed as the loss weighs them; train/logp_diff/mean weighs all alike"},
 		{"train_rollout_kl", "nats", "low-variance KL of rollout against trainer over trained tokens"},
 		{"ois", "ratio", "mean ratio of the step's policy to the policy before it"},
-		{"tis", "ratio", "mean importance ratio of trainer to rollout, before the cap"},
-		{"tis_clipfrac", "share", "trained tokens whose importance ratio the cap changed"},
-		{"tis_used", "ratio", "mean of what multiplied the loss: the importance ratio after the cap, 1 without --use-tis"},
-		{"tis_abs", "ratio", "mean |importance ratio - 1|, before the cap"},
-		{"mis_{name}", "1", "a figure of masked importance sampling, named as Miles names it"},
-		{"opsm_clipfrac", "share", "trained tokens masked as too far off policy"},
+		{"tis", "ratio", "mean importance ratio of trainer to rollout, token by token, before any bound"},
+		{"tis_clipfrac", "share", "trained tokens whose importance weight a bound changed, a mask included"},
+		{"tis_used", "ratio", "mean of what multiplied the policy loss: the importance weight after bounds, rejection and normalisation, 1 without a correction"},
+		{"tis_abs", "ratio", "mean |importance ratio - 1|, before any bound"},
+		{"rejected_tokens", "tokens", "trained tokens of this cycle whose policy loss the correction took away: masked, rejected or vetoed; they stay in the denominator"},
+		{"rejected_samples", "samples", "samples of this cycle all of whose tokens lost their policy loss to the correction"},
+		{"opsm_clipfrac", "share", "trained tokens whose policy loss --use-opsm took away: those of wrong answers that have become too unlikely"},
 		{"value_loss", "reward^2", "loss of the critic"},
 		{"value_clipfrac", "share", "tokens whose value the clip changed"},
 		{"mtp_loss", "nats", "loss of the multi-token prediction head"},
@@ -84,6 +85,41 @@ func train() []Series {
 		{"tokens_total", "tokens", "tokens trained on since the run began, prompts not counted"},
 		{"samples", "samples", "samples this cycle trained on"},
 		{"epoch", "epochs", "supervised training: passes over the data, with fraction"},
+	}...)
+}
+
+// mismatch lists train/mis_*: r is a token's ratio of trainer to rollout probability, the exponent bounded by 20 either way, w the importance weight at
+// --tis-level. Means over tokens are weighed as the loss weighs them, rejected tokens included.
+func mismatch() []Series {
+	return plain("train/mis_", [][3]string{
+		{"training_log_ppl", "nats", "minus the mean logprob by the trainer, before the step; mean over samples"},
+		{"training_ppl", "ratio", "exp of a sample's mis_training_log_ppl, mean over samples"},
+		{"rollout_log_ppl", "nats", "minus the mean logprob by the rollout engine; mean over samples"},
+		{"rollout_ppl", "ratio", "exp of a sample's mis_rollout_log_ppl, mean over samples"},
+		{"log_ppl_diff", "nats", "a sample's mis_training_log_ppl minus its mis_rollout_log_ppl, mean over samples"},
+		{"log_ppl_abs_diff", "nats", "mean over samples of the absolute value of mis_log_ppl_diff"},
+		{"ppl_ratio", "ratio", "exp of a sample's mis_log_ppl_diff, mean over samples"},
+		{"kl", "nats", "mean over tokens of rollout minus trainer logprob: KL of rollout against trainer"},
+		{"k3_kl", "nats", "mean over tokens of r - 1 - log r, an estimate of the same that is never negative"},
+		{"chi2_token", "1", "mean over tokens of r^2, minus 1: chi-squared divergence of trainer from rollout"},
+		{"chi2_seq", "1", "mean over samples of the squared product of r, minus 1; the logarithm of the product is bounded by 20 either way"},
+		{"tis_weight_before_bound", "ratio", "mean over tokens of w"},
+		{"tis_weight_after_bound", "ratio", "mean over tokens of w after --tis-mode; what it masks counts 0"},
+		{"tis_truncate_fraction", "share", "tokens with w above --tis-upper-bound, for --tis-mode truncate"},
+		{"tis_clip_fraction_low", "share", "tokens with w below --tis-lower-bound, for --tis-mode clip"},
+		{"tis_clip_fraction_high", "share", "tokens with w above --tis-upper-bound, for --tis-mode clip"},
+		{"tis_mask_fraction_low", "share", "tokens with w below --tis-lower-bound, for --tis-mode mask"},
+		{"tis_mask_fraction_high", "share", "tokens with w above --tis-upper-bound, for --tis-mode mask"},
+		{"rs_mask_fraction_low", "share", "tokens whose weight at --rs-level is below --rs-lower-bound"},
+		{"rs_mask_fraction_high", "share", "tokens whose weight at --rs-level is above --rs-upper-bound"},
+		{"rs_catastrophic_token_fraction", "share", "tokens with r below --rs-veto-threshold"},
+		{"rs_catastrophic_seq_fraction", "share", "samples with such a token, all alike"},
+		{"rejected_fraction", "share", "tokens masked, rejected or vetoed"},
+		{"is_ratio_mean_after_tis_rs", "ratio", "mean over tokens of w after --tis-mode and rejection; what is rejected counts 0"},
+		{"is_ratio_mean_final", "ratio", "the same after normalisation: the mean of what multiplies the policy loss"},
+		{"is_ratio_min_final", "ratio", "least of what multiplies the policy loss of a token that is not rejected"},
+		{"is_ratio_max_final", "ratio", "largest of what multiplies the policy loss of a token"},
+		{"batch_norm_factor", "ratio", "mean of w after --tis-mode, by which weights are divided: over all tokens of the step that it does not mask, or at the other levels over samples; rejected ones included"},
 	}...)
 }
 

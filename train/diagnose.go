@@ -28,6 +28,10 @@ func report(stats rl.Stats, s *loss.Sums, c loss.Config) {
 	stats["train/tis_abs"] = s.Mean(s.TISAbs)
 	stats["train/tis_used"] = s.Mean(s.TISUsed)
 	stats["train/tis_clipfrac"] = s.Mean(s.TISClipFrac)
+	stats["train/rejected_tokens"], stats["train/rejected_samples"] = float64(s.RejectedTokens), float64(s.RejectedSamples)
+	if c.UseOPSM {
+		stats["train/opsm_clipfrac"] = s.Mean(s.OPSM)
+	}
 	if c.UseKL {
 		stats["train/kl_loss"] = s.Mean(s.KL)
 	}

@@ -44,6 +44,7 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	stats["train/excluded_samples"] = excluded
 	report(stats, sums, e.cfg.Loss)
 	diagnose(stats, samples)
+	e.mismatch(stats, samples)
 	e.load = e.lanes.load()
 	e.load.report(stats)
 	return stats, nil
@@ -74,9 +75,10 @@ func (e *Engine) trainable(b *rl.Batch) ([]*rl.Sample, error) {
 
 // comparable says which sample lacks the rollout engine's logprobs, if the loss needs them.
 func (e *Engine) comparable(samples []*rl.Sample) error {
+	flag := e.cfg.Loss.NeedsRollout()
 	for _, s := range samples {
-		if s.LogProbs == nil && e.cfg.Loss.UseTIS && !e.supervised() {
-			return fmt.Errorf("prompt %s, sample %d: no rollout logprobs, which --use-tis needs", s.Prompt.ID, s.Index)
+		if s.LogProbs == nil && flag != "" {
+			return fmt.Errorf("prompt %s, sample %d: no rollout logprobs, which %s needs", s.Prompt.ID, s.Index, flag)
 		}
 	}
 	return nil
@@ -116,33 +118,41 @@ func (e *Engine) advantages(samples []*rl.Sample) {
 
 // gradients runs all micro-batches forward and backward and returns the batch's sums. Gradients add up in the parameters.
 func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sums, error) {
-	lengths := make([]int, len(samples))
-	for i, s := range samples {
-		lengths[i] = len(s.Response)
+	mean, err := e.meanWeight(ctx, samples)
+	if err != nil {
+		return nil, err
 	}
-	weight := map[*rl.Sample]float64{}
-	for i, w := range e.cfg.Loss.Weights(lengths, e.cfg.MaxLength) {
-		weight[samples[i]] = w
+	whole := map[*rl.Sample]loss.Tokens{}
+	for i, w := range e.weights(samples) {
+		whole[samples[i]] = loss.Tokens{Weight: w, Mean: mean}
 	}
 	sums := &loss.Sums{}
-	err := e.lanes.run(ctx, "step", samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
-		e.micro(l, turn, p, weight, sums)
+	err = e.lanes.run(ctx, "step", samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
+		e.micro(l, turn, p, whole, sums)
 	})
 	return sums, err
 }
 
-// micro runs one micro-batch forward and backward. Sums grow in the order of the micro-batches.
-func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, weight map[*rl.Sample]float64, sums *loss.Sums) {
+// weights returns what each token of each sample counts in the loss.
+func (e *Engine) weights(samples []*rl.Sample) []float64 {
+	lengths := make([]int, len(samples))
+	for i, s := range samples {
+		lengths[i] = len(s.Response)
+	}
+	return e.cfg.Loss.Weights(lengths, e.cfg.MaxLength)
+}
+
+// micro runs one micro-batch forward and backward. Sums grow in the order of the micro-batches. whole holds what the whole batch decided of
+// each sample.
+func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, whole map[*rl.Sample]loss.Tokens, sums *loss.Sums) {
 	c := l.ctx().Taped()
 	c.Routed, c.Turn = l.load.routed, turn
 	lpT, entT := e.forward(c, e.actor, p)
 	lp, ent, dlp, dent := lpT.F32(), entT.F32(), c.Grad(lpT).F32(), c.Grad(entT).F32()
 	turn.Do(sums, func() {
 		p.each(func(s *rl.Sample, lo, hi int) {
-			t := loss.Tokens{
-				New: lp[lo:hi], Rollout: s.LogProbs, Ref: s.RefLogProbs, Entropy: ent[lo:hi],
-				Advantage: s.Advantage, Weight: weight[s],
-			}
+			t := whole[s]
+			t.New, t.Rollout, t.Ref, t.Entropy, t.Advantage = lp[lo:hi], s.LogProbs, s.RefLogProbs, ent[lo:hi], s.Advantage
 			e.lose(s, t, dlp[lo:hi], dent[lo:hi], sums)
 		})
 	})

@@ -25,9 +25,15 @@ type Config struct {
 	KLType   string  `flag:"kl-loss-type" help:"estimator: k1, k2, k3, low_var_kl"`
 	Unbiased bool    `flag:"use-unbiased-kl" help:"weigh the KL by the ratio of new to old policy"`
 
-	UseTIS  bool    `flag:"use-tis" help:"weigh each token by the trainer's probability over the rollout engine's, capped"`
-	TISClip float64 `flag:"tis-clip" help:"upper cap of that weight"`
-	TISLow  float64 `flag:"tis-clip-low" help:"lower cap of that weight"`
+	IS         string  `flag:"is-correction" help:"what is done about samples coming from the rollout engine's policy: none, tis (capped weight of each token), icepop (no policy term outside the caps), mis (as --tis-level, --tis-mode and --use-rs say), auto (tis, or none with --no-use-tis)"`
+	UseTIS     bool    `flag:"use-tis" help:"weigh each token by the trainer's probability over the rollout engine's, capped"`
+	TISClip    float64 `flag:"tis-clip" help:"tis, icepop: upper cap of that weight"`
+	TISLow     float64 `flag:"tis-clip-low" help:"tis, icepop: lower cap of that weight"`
+	MIS        MIS
+	UseRollout bool    `flag:"use-rollout-logprobs" help:"compare the step's policy with the rollout engine's logprobs instead of the trainer's; the gap is measured all the same"`
+	Measure    bool    `flag:"get-mismatch-metrics" help:"log what --is-correction mis would do, without doing it"`
+	UseOPSM    bool    `flag:"use-opsm" help:"no policy term for wrong answers whose tokens have become too unlikely since they were sampled"`
+	OPSMDelta  float64 `flag:"opsm-delta" help:"how much less likely, in nats a token, that is"`
 
 	Agg      string `flag:"loss-agg" help:"traj-mean, token-mean, seq-mean-token-sum, seq-mean-token-mean, seq-mean-token-sum-norm"`
 	PerToken bool   `flag:"calculate-per-token-loss" help:"same as --loss-agg token-mean"`
@@ -37,7 +43,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Type: "policy_loss", Estimator: "grpo", EpsClip: 0.2, EpsClipHigh: 0.28, KLType: "low_var_kl",
-		UseTIS: true, TISClip: 2, Agg: TrajMean,
+		IS: "auto", UseTIS: true, TISClip: 2, MIS: defaultMIS(), OPSMDelta: 1e-4, Agg: TrajMean,
 	}
 }
 
@@ -49,6 +55,7 @@ const (
 	SeqMean     = "seq-mean-token-mean"     // as traj-mean
 	SeqSumNorm  = "seq-mean-token-sum-norm" // as seq-mean-token-sum, over the longest response allowed
 	klTypes     = "k1 k2 k3 low_var_kl"
+	corrections = "auto none tis icepop mis"
 	aggregators = TrajMean + " " + TokenMean + " " + SeqSum + " " + SeqMean + " " + SeqSumNorm
 )
 
@@ -65,6 +72,7 @@ func (c Config) Validate() error {
 	oneOf("advantage-estimator", c.Estimator, "grpo")
 	oneOf("kl-loss-type", c.KLType, klTypes)
 	oneOf("loss-agg", c.Agg, aggregators)
+	oneOf("is-correction", c.IS, corrections)
 	// Conditions say what is right, so that a NaN is wrong.
 	if !(c.EpsClip >= 0 && c.EpsClip < 1) {
 		bad("--eps-clip is %v, want from 0 up to, not including, 1", c.EpsClip)
@@ -87,6 +95,7 @@ func (c Config) Validate() error {
 	if !(c.TISLow >= 0 && c.TISClip >= c.TISLow && c.TISClip > 0) {
 		bad("--tis-clip-low is %v and --tis-clip %v, want 0 <= low <= high and high above 0", c.TISLow, c.TISClip)
 	}
+	c.corrections(bad, oneOf)
 	if c.Type == "sft_loss" && (c.UseKL || c.Entropy != 0) {
 		bad("--loss-type sft_loss has neither KL nor entropy: --use-kl-loss is %v and --entropy-coef %v, want false and 0", c.UseKL, c.Entropy)
 	}
@@ -107,11 +116,12 @@ func (c Config) Idle() map[string]string {
 		}
 	}
 	add(c.Type == "sft_loss", "--loss-type is sft_loss", "advantage-estimator", "disable-grpo-std-normalization", "disable-rewards-normalization",
-		"eps-clip", "eps-clip-high", "eps-clip-c", "use-tis", "tis-clip", "tis-clip-low", "kl-loss-type", "use-unbiased-kl")
+		"eps-clip", "eps-clip-high", "eps-clip-c", "kl-loss-type", "use-unbiased-kl")
+	add(c.Type == "sft_loss", "--loss-type is sft_loss", correctionFlags...)
 	add(c.NoNormalize, "--disable-rewards-normalization is given", "disable-grpo-std-normalization")
 	add(!c.UseKL, "--use-kl-loss is not given", "kl-loss-type", "use-unbiased-kl")
 	add(!c.UseKL && c.KLCoef == 0, "--use-kl-loss is not given", "kl-loss-coef") // any other weight is a contradiction, which Validate reports
-	add(!c.UseTIS, "--use-tis is off", "tis-clip", "tis-clip-low")
+	c.idleCorrections(add)
 	add(c.PerToken && c.Agg == TrajMean, "--calculate-per-token-loss is given", "loss-agg")
 	return idle
 }

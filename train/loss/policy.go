@@ -6,25 +6,29 @@ import "math"
 type Tokens struct {
 	New     []float32 // the policy in training
 	Old     []float32 // the trainer before the cycle's first step; equal to New in that step
-	Rollout []float32 // the engine that sampled; read when importance is capped or measured
+	Rollout []float32 // the engine that sampled; read when importance is corrected or measured
 	Ref     []float32 // the reference, when KL is used
 	Entropy []float32 // of the policy in training
 
 	Advantage float64
 	Weight    float64 // of each token, from Config.Weights
+	Mean      float64 // of the importance weights of the whole step, from Config.MeanWeight; 0 where they are not normalised
 }
 
 // Sums gathers the weighted sums of a step: its loss and its diagnostics, over all micro-batches. [Sums.Mean] makes means of them.
 type Sums struct {
 	Loss, PG, KL, Entropy      float64
 	ClipFrac, PPOKL            float64
-	TIS, TISAbs                float64 // importance ratio before the cap
-	TISUsed, TISClipFrac       float64 // what multiplied the loss
+	TIS, TISAbs                float64 // importance ratio of each token by itself
+	TISUsed, TISClipFrac       float64 // what multiplied the loss; where a bound changed it
+	OPSM                       float64 // masked as too far off policy
 	OIS                        float64 // ratio of new to old
 	GapAbs, GapKL              float64 // trainer (old) against rollout
 	ESS                        float64 // plain sum over samples
 	Weight                     float64 // of all tokens: 1 in the mean modes
 	Samples, Tokens, NonFinite int
+	RejectedTokens             int // whose policy term the correction took away
+	RejectedSamples            int // which lost that of every token
 	nonFiniteLoss              bool
 }
 
@@ -49,8 +53,10 @@ func ratio(a, b float64) (r, dr float64) {
 // Policy adds one sample to s and writes the gradient of the loss with respect to each token's logprob and entropy.
 func (c Config) Policy(t Tokens, dlp, dent []float32, s *Sums) {
 	sumW, sumW2 := 0.0, 0.0
+	j, rejected := c.rule().judge(&t), s.RejectedTokens
+	far := c.farOff(t)
 	for i := range t.New {
-		w := c.token(t, i, dlp, dent, s)
+		w := c.token(&j, i, far, dlp, dent, s)
 		sumW += w
 		sumW2 += w * w
 	}
@@ -59,23 +65,53 @@ func (c Config) Policy(t Tokens, dlp, dent []float32, s *Sums) {
 		s.ESS += sumW * sumW / (float64(n) * math.Max(sumW2, 1e-8))
 		s.Samples++
 		s.Tokens += n
+		if s.RejectedTokens-rejected == n {
+			s.RejectedSamples++
+		}
 	}
 }
 
+// before returns the logprobs that the ratio and the clip compare with: the trainer's, or the rollout engine's.
+func (c Config) before(t *Tokens) []float32 {
+	if c.UseRollout {
+		return t.Rollout
+	}
+	return t.Old
+}
+
+// farOff says whether a sample is so far off policy that it must not be pushed down: its advantage is negative, and its tokens have become less
+// likely by more than a bound, on average. A mean that is no number masks nothing, and spoils the step.
+func (c Config) farOff(t Tokens) bool {
+	if !c.UseOPSM || !(t.Advantage < 0) {
+		return false
+	}
+	sum := 0.0
+	for i, old := range c.before(&t) {
+		sum += float64(old) - float64(t.New[i])
+	}
+	return sum/float64(len(t.New)) > c.OPSMDelta
+}
+
 // token does Policy for token i and returns the ratio of new to old. A token whose logprobs are not finite is counted, and makes
-// the step one that must not be taken.
-func (c Config) token(t Tokens, i int, dlp, dent []float32, s *Sums) float64 {
+// the step one that must not be taken. far is what farOff says of the sample.
+func (c Config) token(j *judged, i int, far bool, dlp, dent []float32, s *Sums) float64 {
+	t := j.t
 	s.Weight += t.Weight
-	lp, old := float64(t.New[i]), float64(t.Old[i])
-	if !finite(lp) || !finite(old) {
+	lp, own := float64(t.New[i]), float64(t.Old[i])
+	if !finite(lp) || !finite(own) {
 		s.NonFinite++
 		s.nonFiniteLoss = true
 		dlp[i], dent[i] = 0, 0
 		return 0
 	}
+	old := float64(c.before(t)[i])
 	r, dr := ratio(lp, old)
 	loss, grad, clipped := c.clippedLoss(r, dr, t.Advantage)
-	w := c.importance(t, i, s)
+	if far {
+		loss, grad = 0, 0
+		s.OPSM += t.Weight
+	}
+	w := j.importance(i, s)
 	loss, grad = loss*w, grad*w
 
 	kl, dkl := c.kl(t, i, r, dr, s)
@@ -109,37 +145,40 @@ func (c Config) clippedLoss(r, dr, a float64) (loss, grad float64, clipped bool)
 	return loss, grad, clipped
 }
 
-// importance returns the capped weight of token i, trainer against rollout, and adds it and the ratio before the cap to s. Without
-// rollout logprobs (supervised data) it is 1. A token that the rollout engine held for impossible (-Inf) gets the cap; a logprob
+// importance returns what multiplies the policy term of token i, and adds it and the token's own ratio to s. Without
+// rollout logprobs (supervised data) it is 1. A token that the rollout engine held for impossible (-Inf) has the largest ratio there is; a logprob
 // that is no number spoils the loss, and the step is not taken.
-func (c Config) importance(t Tokens, i int, s *Sums) float64 {
+func (j *judged) importance(i int, s *Sums) float64 {
+	t := j.t
 	if t.Rollout == nil {
 		return 1
 	}
-	old, roll := float64(t.Old[i]), float64(t.Rollout[i])
-	if !finite(roll) {
+	if !finite(float64(t.Rollout[i])) {
 		s.NonFinite++
 	}
-	d := clamp(old-roll, -ratioBound, ratioBound)
-	raw := math.Exp(d)
-	used := 1.0
-	if c.UseTIS {
-		used = clamp(raw, c.TISLow, c.TISClip)
-		if used != raw {
-			s.TISClipFrac += t.Weight
-		}
+	d, raw := t.logRatio(i), t.raw(i)
+	b := clamp(d, -ratioBound, ratioBound)
+	w := j.token(raw)
+	if w.bounded != w.before {
+		s.TISClipFrac += t.Weight
 	}
-	s.GapAbs += t.Weight * math.Abs(old-roll)
-	s.GapKL += t.Weight * clamp(math.Expm1(d)-d, -10, 10)
+	if w.used == 0 {
+		s.RejectedTokens++
+	}
+	if t.Mean != 0 {
+		w.used /= t.Mean
+	}
+	s.GapAbs += t.Weight * math.Abs(d)
+	s.GapKL += t.Weight * clamp(math.Expm1(b)-b, -10, 10)
 	s.TIS += t.Weight * raw
 	s.TISAbs += t.Weight * math.Abs(raw-1)
-	s.TISUsed += t.Weight * used
-	return used
+	s.TISUsed += t.Weight * w.used
+	return w.used
 }
 
 // kl returns the estimate of KL(policy || reference) at token i and its gradient with respect to lp. r is the ratio of new to old
 // policy and dr its derivative.
-func (c Config) kl(t Tokens, i int, r, dr float64, s *Sums) (kl, grad float64) {
+func (c Config) kl(t *Tokens, i int, r, dr float64, s *Sums) (kl, grad float64) {
 	if !c.UseKL {
 		return 0, 0
 	}
