@@ -21,6 +21,8 @@ ops checkpoint/convert checkpoint/intake
 kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
 model/*
+parity/taps
+parity/diverge
 rollout train remote/* parity
 orchestrator eval sft server router dash oracle bench
 journal server/servertest
