@@ -49,6 +49,7 @@ type About struct {
 	Backend    string `json:"backend,omitempty"`
 
 	Context   int            `json:"context,omitempty"` // longest prompt with response, tokens
+	Vocab     int            `json:"vocab,omitempty"`   // rows of the model's head
 	Tokenizer Tokenizer      `json:"tokenizer"`
 	Config    map[string]any `json:"config,omitempty"` // what decides the model's shape, by name: numbers, texts, lists
 	Facts     []Fact         `json:"facts,omitempty"`  // what else there is to say

@@ -1,0 +1,301 @@
+package parity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"furlong/parity/taps"
+	"furlong/tokenizer"
+)
+
+// Options say what Run compares.
+type Options struct {
+	Settings Settings
+	Made     string // when, RFC 3339
+	Build    string
+
+	Sequences []Sequence // prompts, or prompts with responses where Draw is nil
+	Draw      *Drawing   // has A answer the prompts; nil takes responses as they are
+	Tokenizer tokenizer.Tokenizer
+	Ignore    []string // checks whose failure is noted and stops nothing
+	Taps      int      // sequences, at most, of which both sides' inner results are recorded
+	Find      Finder   // looks for the first divergence; nil looks for none
+
+	// Progress is told how much of a stage is done.
+	Progress func(stage string, done, total int)
+}
+
+// A Tapped is a side whose inner results can be recorded.
+type Tapped interface {
+	// Taps returns what the side computes for a sequence, on the path by which it scores.
+	Taps(ctx context.Context, s Sequence) (*taps.Set, error)
+}
+
+// A Finder finds where two sides begin to differ. Taps that a side does not have are nil.
+type Finder func(ctx context.Context, a, b Found) (*Divergence, error)
+
+// Found is what one side gives to a Finder: the taps of one sequence, and what it is.
+type Found struct {
+	Side  Side
+	About About
+	Taps  *taps.Set
+}
+
+// A Result is a report with what it was made of.
+type Result struct {
+	Report     *Report
+	Sequences  []Sequence
+	A, B       []Scores
+	TapA, TapB []*taps.Set // of the first sequences
+}
+
+// Run compares two sides.
+func Run(ctx context.Context, a, b Side, o Options) (*Result, error) {
+	r := &run{Options: o, a: a, b: b, res: &Result{Report: &Report{Format: ReportFormat, Made: o.Made, Build: o.Build, Settings: o.Settings}}}
+	if r.Progress == nil {
+		r.Progress = func(string, int, int) {}
+	}
+	r.rep = r.res.Report
+	for _, stage := range []func(context.Context) error{r.check, r.draw, r.score, r.tap, r.compare, r.find} {
+		if err := stage(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r.judge(ctx)
+	return r.res, nil
+}
+
+// A run is a comparison under way.
+type run struct {
+	Options
+	a, b Side
+	res  *Result
+	rep  *Report
+	seqs []Sequence
+
+	twin     *Comparison
+	twinSays string
+}
+
+// stage returns what a side is given to say how far it is.
+func (r *run) stage(name string, total int) func(int) {
+	r.Progress(name, 0, total)
+	return func(n int) { r.Progress(name, n, total) }
+}
+
+// check asks both sides what they are, and refuses what would make figures without meaning.
+func (r *run) check(ctx context.Context) (err error) {
+	r.stage("checking", 0)
+	if r.rep.A, err = r.a.About(ctx); err != nil {
+		return fmt.Errorf("A: %w", err)
+	}
+	if r.rep.B, err = r.b.About(ctx); err != nil {
+		return fmt.Errorf("B: %w", err)
+	}
+	c, err := runChecks(ctx, r.a, r.b, r.rep.A, r.rep.B, r.Sequences, r.room(), r.Ignore)
+	r.rep.Checks = c
+	return err
+}
+
+// room returns how many tokens are still to be drawn behind each sequence.
+func (r *run) room() int {
+	if r.Draw == nil {
+		return 0
+	}
+	return r.Draw.MaxNewTokens
+}
+
+// draw has A answer the prompts.
+func (r *run) draw(ctx context.Context) error {
+	r.seqs = r.Sequences
+	if r.Draw != nil {
+		g, can := r.a.(Generator)
+		if !can {
+			return fmt.Errorf("A (%s) draws no responses, want --sequences with some", r.rep.A.Name)
+		}
+		var err error
+		if r.seqs, err = g.Generate(ctx, r.Sequences, *r.Draw, r.stage("A draws", len(r.Sequences))); err != nil {
+			return fmt.Errorf("A: draw: %w", err)
+		}
+	}
+	return r.answered()
+}
+
+// answered leaves out sequences without a response.
+func (r *run) answered() error {
+	var kept []Sequence
+	for _, s := range r.seqs {
+		if len(s.Response) > 0 {
+			kept = append(kept, s)
+		}
+	}
+	if n := len(r.seqs) - len(kept); n > 0 {
+		r.note("%d of %d sequences have no response, and are left out", n, len(r.seqs))
+	}
+	if r.seqs, r.res.Sequences = kept, kept; len(kept) == 0 {
+		return errors.New("there is no response to score")
+	}
+	return nil
+}
+
+func (r *run) note(format string, args ...any) {
+	r.rep.Notes = append(r.rep.Notes, fmt.Sprintf(format, args...))
+}
+
+func (r *run) score(ctx context.Context) (err error) {
+	if r.res.A, err = scored(ctx, "A", r.a, r.seqs, r.stage("A scores", len(r.seqs))); err != nil {
+		return err
+	}
+	r.res.B, err = scored(ctx, "B", r.b, r.seqs, r.stage("B scores", len(r.seqs)))
+	return err
+}
+
+// tap records inner results of the first sequences, and takes choices from them where scores tell none.
+func (r *run) tap(ctx context.Context) error {
+	for _, side := range []struct {
+		name   string
+		s      Side
+		to     *[]*taps.Set
+		scores []Scores
+	}{{"A", r.a, &r.res.TapA, r.res.A}, {"B", r.b, &r.res.TapB, r.res.B}} {
+		t, can := side.s.(Tapped)
+		if !can || r.Taps == 0 {
+			continue
+		}
+		n := min(r.Taps, len(r.seqs))
+		done := r.stage(side.name+" is tapped", n)
+		for i, s := range r.seqs[:n] {
+			set, err := t.Taps(ctx, s)
+			if err != nil {
+				return fmt.Errorf("%s: taps of sequence %s: %w", side.name, s.ID, err)
+			}
+			*side.to = append(*side.to, set)
+			side.scores[i].learn(set)
+			done(i + 1)
+		}
+	}
+	return nil
+}
+
+// compare makes the figures.
+func (r *run) compare(context.Context) error {
+	sampled := r.Draw != nil
+	c := Comparing{Name: "scored", Says: "A's scores against B's", Sampled: sampled, Worst: r.Settings.Worst, Tokenizer: r.Tokenizer}
+	r.rep.Comparisons = append(r.rep.Comparisons, Compare(c, r.seqs, r.res.A, r.res.B))
+	if drawn := drawnScores(r.seqs); drawn != nil {
+		c.Name, c.Says = "generated", "A's logprobs as it drew the tokens against B's scores"
+		r.rep.Comparisons = append(r.rep.Comparisons, Compare(c, r.seqs, drawn, r.res.B))
+		c.Name, c.Says = "decode", "A's logprobs as it drew the tokens against its own scores"
+		r.rep.Comparisons = append(r.rep.Comparisons, Compare(c, r.seqs, drawn, r.res.A))
+	}
+	for i, s := range r.seqs {
+		r.rep.Sequences = append(r.rep.Sequences, r.row(s, r.res.A[i], r.res.B[i]))
+	}
+	return nil
+}
+
+// drawnScores returns the logprobs under which responses were drawn, nil unless all have them.
+func drawnScores(seqs []Sequence) (out []Scores) {
+	for _, s := range seqs {
+		if len(s.Generated) != len(s.Response) {
+			return nil
+		}
+		out = append(out, Scores{LogProbs: s.Generated})
+	}
+	return out
+}
+
+func (r *run) row(s Sequence, a, b Scores) SequenceRow {
+	row := SequenceRow{
+		ID: s.ID, Prompt: text(r.Tokenizer, s.Prompt), PromptIDs: s.Prompt, Response: s.Response,
+		A: a.LogProbs, B: b.LogProbs, Generated: s.Generated,
+	}
+	for i := range s.Response {
+		row.Texts = append(row.Texts, text(r.Tokenizer, s.Response[i:i+1]))
+	}
+	return row
+}
+
+// find looks for the op at which the sides part, where their logprobs are not the same to the bit.
+func (r *run) find(ctx context.Context) (err error) {
+	j := r.judging()
+	if j.exact() || r.Find == nil || len(r.res.TapA)+len(r.res.TapB) == 0 {
+		return nil
+	}
+	r.stage("looking for the first difference", 0)
+	i := r.tappedWorst()
+	a, b := Found{Side: r.a, About: r.rep.A, Taps: at(r.res.TapA, i)}, Found{Side: r.b, About: r.rep.B, Taps: at(r.res.TapB, i)}
+	if r.rep.Divergence, err = r.Find(ctx, a, b); err != nil {
+		return fmt.Errorf("first difference: %w", err)
+	}
+	if r.rep.Divergence != nil {
+		r.rep.Divergence.Sequence = i
+	}
+	return nil
+}
+
+func at(sets []*taps.Set, i int) *taps.Set {
+	if i < len(sets) {
+		return sets[i]
+	}
+	return nil
+}
+
+// tappedWorst returns the tapped sequence with the largest gap.
+func (r *run) tappedWorst() int {
+	worst, most := 0, Figure(-1)
+	for i, b := range r.rep.Comparisons[0].ByPrompt[:max(len(r.res.TapA), len(r.res.TapB))] {
+		if b.Gap.NonFinite > 0 {
+			return i
+		}
+		if b.Gap.Max > most {
+			worst, most = i, b.Gap.Max
+		}
+	}
+	return worst
+}
+
+func (r *run) judging() judging {
+	return judging{r.rep.A, r.rep.B, r.Settings.Tolerance, r.rep.Comparisons, r.twin, r.twinSays, r.rep.Divergence}
+}
+
+// judge gives the verdict. Where formats differ a twin shows first what they make.
+func (r *run) judge(ctx context.Context) {
+	if err := r.tryTwin(ctx); err != nil && !errors.Is(err, ErrNoTwin) {
+		r.note("what the formats make could not be computed: %v", err)
+	}
+	r.rep.Verdict = r.judging().verdict()
+}
+
+// tryTwin has one side take the other's formats, where they differ and gaps are beyond rounding, and compares the two.
+func (r *run) tryTwin(ctx context.Context) error {
+	if r.rep.A.formats() == r.rep.B.formats() || r.rep.Comparisons[0].Gap.Max <= RoundingLimit {
+		return nil
+	}
+	err := r.twinOf(ctx, "B", r.b, r.rep.A, "A", r.res.A)
+	if errors.Is(err, ErrNoTwin) {
+		err = r.twinOf(ctx, "A", r.a, r.rep.B, "B", r.res.B)
+	}
+	return err
+}
+
+func (r *run) twinOf(ctx context.Context, name string, s Side, like About, other string, scores []Scores) error {
+	t, can := s.(Twinner)
+	if !can {
+		return ErrNoTwin
+	}
+	twin, err := t.Twin(ctx, like)
+	if err != nil {
+		return err
+	}
+	defer twin.Close()
+	got, err := scored(ctx, name+" with "+other+"'s formats", twin, r.seqs, r.stage(name+" with "+other+"'s formats scores", len(r.seqs)))
+	if err != nil {
+		return err
+	}
+	r.twinSays = fmt.Sprintf("%s with %s's formats against %s", name, other, other)
+	c := Compare(Comparing{Name: "formats", Says: r.twinSays, Worst: r.Settings.Worst, Tokenizer: r.Tokenizer}, r.seqs, got, scores)
+	r.twin = &c
+	return nil
+}
