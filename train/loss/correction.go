@@ -137,11 +137,21 @@ func (j *judged) token(raw float64) weighing {
 		w.rs = raw
 	}
 	w.bounded = j.bound(w.before)
-	w.used = w.bounded
-	if j.reject && (j.vetoed || outside(w.rs, j.rsLow, j.rsHigh)) {
-		w.used *= 0 // which leaves NaN what it is
-	}
+	w.used = w.bounded * j.keep(w.rs)
 	return w
+}
+
+// keep returns 1 for what stays, 0 for what is rejected, and NaN where that cannot be told; times a weight that is NaN each of them is NaN.
+func (j *judged) keep(rs float64) float64 {
+	switch {
+	case !j.reject:
+		return 1
+	case math.IsNaN(rs):
+		return rs
+	case j.vetoed || outside(rs, j.rsLow, j.rsHigh):
+		return 0
+	}
+	return 1
 }
 
 // bound applies the rule's mode to the weight w.
