@@ -23,7 +23,9 @@ model train/pipe
 model/*
 parity/taps
 parity/diverge
+parity/suspect parity/paritytest
 rollout train remote/* parity
+parity/page
 orchestrator eval sft server router dash oracle bench
 journal server/servertest
 config
