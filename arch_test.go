@@ -22,7 +22,7 @@ kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
 model/*
 parity/taps
-parity/diverge
+parity/diverge parity/taps/tapstest
 parity/suspect parity/paritytest
 rollout train remote/* parity
 parity/page

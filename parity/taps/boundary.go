@@ -57,7 +57,7 @@ const (
 const entering = "<streams" // the streams that enter a block
 
 var boundaries = []Boundary{
-	{Name: Embed, Kind: Move, Says: "the embedding of tokens"},
+	{Name: Embed, Kind: Move, Says: "the embedding of tokens", Weight: "model.embed_tokens.weight"},
 
 	{Name: "attn_hc.pre", Kind: Maps, Says: "collapse weights of the mixer before attention", Reads: []string{entering}},
 	{Name: "attn_hc.post", Kind: Maps, Says: "output weights of the mixer around attention", Reads: []string{entering}},

@@ -17,7 +17,7 @@ func (f *forced) choose(d *Diff, t *Tap, choice []int32) {
 		d.Problem = fmt.Sprintf("has rows up to %d, the judge %d", t.First+t.Rows(), n)
 		return
 	}
-	d.Errors, d.Same = make([]float64, t.Rows()), true
+	d.Errors, d.Same, d.Terms = make([]float64, t.Rows()), true, f.terms(d.Layer, boundaries[byName[d.Name]])
 	score := f.scores(d)
 	for i := range t.Rows() {
 		own, told := choice[(t.First+i)*k:][:k], t.Picks(i)

@@ -18,6 +18,11 @@ type Diff struct {
 	Abs    float64   // largest difference of two elements
 	Size   float64   // root of the mean square of what was recorded
 	Same   bool      // no element differs
+	Gain   float64   // by which factor less 1 the judge's are larger throughout, least squares: rounding leaves none
+	Shift  float64   // by how much the judge's are larger on average, over Size
+	Terms  int       // about how many terms the longest sum has that an element is made of: its rounding grows with that
+	More   int       // of logprobs: rows of which the judge's is higher
+	Less   int       // and lower
 
 	// Spans are the boundaries, in order, whose recorded values are missing, so that this one's difference covers what they make, too.
 	Spans []string
@@ -26,8 +31,9 @@ type Diff struct {
 	// from: +Inf where no score speaks for the other, as in a layer that takes experts from a table. Plain has no scores: errors are 1.
 	Differ []int
 
-	// Problem says why values could not be compared, or not be put in the judge's place: shapes, or a choice that is impossible. "" for none.
-	Problem string
+	// Problem says why values could not be compared, or not be put in the judge's place, where that is itself a finding: shapes, or a choice that is
+	// impossible. Skipped says why nothing could be compared for want of something else. "" for none.
+	Problem, Skipped string
 }
 
 // Title returns the name of the boundary as files use it: L3.attn_out.
@@ -102,6 +108,7 @@ func (d *Diff) see(a, b []float32, w int, nats bool) {
 	floor := smallRow * norm(b) / math.Sqrt(math.Max(1, float64(n)))
 	d.Size = norm(b) / math.Sqrt(math.Max(1, float64(len(b))))
 	d.Errors, d.Same, d.At = make([]float64, n), true, -1
+	d.trend(a, b)
 	for i := range n {
 		x, y := a[i*w:][:w], b[i*w:][:w]
 		sum := d.distance(x, y)
@@ -113,6 +120,25 @@ func (d *Diff) see(a, b []float32, w int, nats bool) {
 			e = over1(e, math.Max(norm(y), floor))
 		}
 		d.set(i, e)
+		if nats && x[0] > y[0] {
+			d.More++
+		} else if nats {
+			d.Less++
+		}
+	}
+}
+
+// trend sets what is common to all elements: a's over b's.
+func (d *Diff) trend(a, b []float32) {
+	var shift, along, size float64
+	for i, v := range a {
+		if finite(v) && finite(b[i]) {
+			e, y := float64(v)-float64(b[i]), float64(b[i])
+			shift, along, size = shift+e, along+e*y, size+y*y
+		}
+	}
+	if size > 0 {
+		d.Gain, d.Shift = along/size, shift/math.Sqrt(size*float64(len(a)))
 	}
 }
 

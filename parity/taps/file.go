@@ -210,7 +210,7 @@ func (t *Tap) take(x *tensor.Tensor, tokens int) error {
 	if b.Choice {
 		t.Choice = append([]int32{}, x.I32()...)
 	} else {
-		t.Values = floats(x, 0, x.Len())
+		t.Values = Floats(x)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package taps
 import (
 	"fmt"
 	"runtime/debug"
+	"slices"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -29,28 +30,22 @@ func Force(j Judge, s *Set) ([]Diff, error) {
 	return force(j, s, 0, len(j.Model.Layers()), true)
 }
 
-// ForceLayer is Force for one block alone, from the streams that were recorded before it. Where these are not there from the first token on, the blocks
-// below run first.
+// ForceLayer is Force for one block alone, from the streams that were recorded before it; -1 is what lies outside the blocks. Where these are not there
+// from the first token on, the blocks below run first.
 func ForceLayer(j Judge, s *Set, layer int) ([]Diff, error) {
 	n := len(j.Model.Layers())
-	if layer < 0 || layer >= n {
+	if layer < -1 || layer >= n {
 		return nil, fmt.Errorf("layer %d: the judge has %d", layer, n)
 	}
-	from := layer
+	from, to := layer, layer+1
+	if layer < 0 {
+		from, to = n, n
+	}
 	for from > 0 && !s.whole(from-1) {
 		from--
 	}
-	all, err := force(j, s, from, layer+1, false)
-	if err != nil {
-		return nil, err
-	}
-	var own []Diff
-	for _, d := range all {
-		if d.Layer == layer {
-			own = append(own, d)
-		}
-	}
-	return own, nil
+	all, err := force(j, s, from, to, layer < 0)
+	return slices.DeleteFunc(all, func(d Diff) bool { return d.Layer != layer }), err
 }
 
 // whole reports whether the streams that leave a layer are there for all tokens.
@@ -67,7 +62,7 @@ type forced struct {
 	in    *ops.Tokens
 	rates []int
 
-	layer   int                       // of what is shown
+	wide    int                       // elements of all streams of a token
 	seen    map[string]*tensor.Tensor // of this layer
 	missing map[place]bool            // seen, but not recorded, or not to be put in the judge's place
 	diffs   []Diff
@@ -89,6 +84,9 @@ func force(j Judge, s *Set, from, to int, ends bool) (diffs []Diff, err error) {
 			err = fmt.Errorf("judge: after %q: %v\n%s", f.last, r, debug.Stack())
 		}
 	}()
+	if ends && from > 0 {
+		f.j.Model.Embed(f.c, f.in)
+	}
 	x := f.enter(from)
 	for i := from; i < to; i++ {
 		f.block(i, x)
@@ -142,17 +140,19 @@ func (f *forced) block(i int, x *tensor.Tensor) {
 	m := f.c.Mem.Mark()
 	defer f.c.Mem.Release(m)
 	clear(f.seen)
-	var st kv.Store = f.store(i)
-	if f.j.Store != nil {
-		st = f.j.Store(i, st)
-	}
+	f.wide = x.Len() / x.Shape[0]
+	st := f.j.StoreOf(i)
 	f.c.K.Copy(x, f.j.Model.Block(f.c, i, f.in, st, x))
 }
 
-func (f *forced) store(layer int) kv.Store {
+// StoreOf returns a fresh store of a layer for a pass over whole sequences.
+func (j Judge) StoreOf(layer int) kv.Store {
 	st := &kv.InPlace{}
-	if f.j.FP8 {
-		st.Keep = kv.FP8(f.j.Backend, f.j.Model.Layers()[layer])
+	if j.FP8 {
+		st.Keep = kv.FP8(j.Backend, j.Model.Layers()[layer])
+	}
+	if j.Store != nil {
+		return j.Store(layer, st)
 	}
 	return st
 }
@@ -180,7 +180,7 @@ func (f *forced) watch(layer int, name string, x *tensor.Tensor, choice []int32)
 	if !ok {
 		panic(fmt.Sprintf("boundary %s has no place in the order of computation", f.last))
 	}
-	f.layer, f.seen[name] = layer, x
+	f.seen[name] = x
 	t := f.s.Find(layer, name)
 	if t == nil {
 		f.missing[place{layer, name}] = true
@@ -195,7 +195,7 @@ func (f *forced) watch(layer int, name string, x *tensor.Tensor, choice []int32)
 	} else {
 		f.compare(&d, t, b, x)
 	}
-	if d.Problem != "" {
+	if d.Problem != "" || d.Skipped != "" {
 		f.missing[place{layer, name}] = true
 	}
 	f.diffs = append(f.diffs, d)
@@ -213,10 +213,11 @@ func (f *forced) compare(d *Diff, t *Tap, b Boundary, x *tensor.Tensor) {
 		return
 	}
 	if b.rows == ofSlots && f.unaligned(d.Layer) {
-		d.Problem = "slots can't be told apart: the choice of experts was not recorded, or is impossible"
+		d.Skipped = "slots can't be told apart: the choice of experts was not recorded, or is impossible"
 		return
 	}
 	w := t.Width()
+	d.Terms = f.terms(d.Layer, b)
 	d.see(floats(x, t.First*w, (t.First+t.Rows())*w), t.Values, w, false)
 	put(x, t.First, t.Values, w)
 }
@@ -232,6 +233,40 @@ func (f *forced) rows(d *Diff, b Boundary) int {
 // unaligned reports whether the judge's slots may be others than the recorded ones.
 func (f *forced) unaligned(layer int) bool {
 	return f.missing[place{layer, "router_indices"}]
+}
+
+// terms returns about how many terms the longest sum has that makes an element of a boundary.
+func (f *forced) terms(layer int, b Boundary) int {
+	switch b.Kind {
+	case Product:
+		name := b.Weight
+		if layer >= 0 {
+			name = fmt.Sprintf("model.layers.%d.%s", layer, name)
+		}
+		if w := f.param(name); w != nil {
+			return w.Dim()
+		}
+	case Maps:
+		return f.wide
+	case Mix:
+		if b.rows == ofWindows {
+			return 2 * f.rates[layer]
+		}
+		return f.dim("kv") + f.in.Len()
+	case Choose:
+		return max(1, f.dim("index_keys"))
+	case Norm:
+		return f.dim(b.Reads[0])
+	}
+	return 1
+}
+
+// dim returns the width of what was seen in this layer under a name, 1 where nothing was.
+func (f *forced) dim(name string) int {
+	if x := f.seen[name]; x != nil {
+		return x.Dim()
+	}
+	return 1
 }
 
 // putRow writes a row over elements of x from number at on.

@@ -1,4 +1,4 @@
-package taps
+package taps_test
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	"furlong/dtype"
 	"furlong/kernels/cpu"
 	"furlong/kernels/ref"
+	"furlong/parity/taps"
+	"furlong/parity/taps/tapstest"
 )
 
 // A model held against its own taps shows nothing, bit for bit, at every boundary that there is.
@@ -14,16 +16,15 @@ func TestOwnTapsAreEqual(t *testing.T) {
 	t.Cleanup(fast.Close)
 	for _, tt := range []struct {
 		name string
-		j    Judge
+		j    taps.Judge
 	}{
-		{"ref", judge(ref.New[float32](), randomModel(small, dtype.F32, 1))},
-		{"cpu", judge(fast, randomModel(small, dtype.F32, 1))},
-		{"BF16", judge(fast, randomModel(small, dtype.BF16, 2))},
+		{"ref", tapstest.Judge(ref.New[float32](), tapstest.Model(tapstest.Small(), dtype.F32, 1))},
+		{"cpu", tapstest.Judge(fast, tapstest.Model(tapstest.Small(), dtype.F32, 1))},
+		{"BF16", tapstest.Judge(fast, tapstest.Model(tapstest.Small(), dtype.BF16, 2))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ids := randomTokens(1, small.Vocab, 41)
-			s := record(t, tt.j, ids)
-			diffs, err := Force(tt.j, s)
+			s := tapstest.Record(tt.j, tapstest.Tokens(1, tapstest.Small(), 41), nil)
+			diffs, err := taps.Force(tt.j, s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,8 +36,8 @@ func TestOwnTapsAreEqual(t *testing.T) {
 					t.Errorf("%s: same %v, worst %v, problem %q", d.Title(), d.Same, d.Worst(), d.Problem)
 				}
 			}
-			for l := range small.Layers {
-				one, err := ForceLayer(tt.j, s, l)
+			for l := range tapstest.Small().Layers {
+				one, err := taps.ForceLayer(tt.j, s, l)
 				if err != nil {
 					t.Fatal(err)
 				}

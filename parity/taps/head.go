@@ -27,10 +27,11 @@ func (f *forced) head(h *tensor.Tensor) {
 		hi := min(lo+headRows, h.Rows())
 		x := ops.Linear(f.c, h.Slice(lo, hi), f.j.Model.Head())
 		if dl != nil && x.Dim() == logits.Width() {
-			dl.take(floats(x, 0, x.Len()), lo)
+			dl.take(Floats(x), lo)
 			lay(x, lo, logits)
 		}
 		if dp != nil {
+			dp.size = max(dp.size, largest(Floats(x)))
 			dp.take(f.next(x, lo), lo+1)
 		}
 		f.c.Mem.Release(m)
@@ -54,6 +55,16 @@ func (f *forced) next(x *tensor.Tensor, lo int) []float32 {
 	return floats(lp, 0, n)
 }
 
+// largest returns the largest magnitude of what is a number.
+func largest(x []float32) (most float64) {
+	for _, v := range x {
+		if finite(v) {
+			most = max(most, math.Abs(float64(v)))
+		}
+	}
+	return most
+}
+
 // lay writes what was recorded of logits over x, whose first row is of position lo.
 func lay(x *tensor.Tensor, lo int, t *Tap) {
 	w := t.Width()
@@ -66,12 +77,13 @@ func lay(x *tensor.Tensor, lo int, t *Tap) {
 
 // gathered is the judge's rows beside those of a tap.
 type gathered struct {
-	t   *Tap
-	own []float32
+	t    *Tap
+	own  []float32
+	size float64 // of logits: the largest magnitude
 }
 
 func newGathered(t *Tap) *gathered {
-	g := &gathered{t, make([]float32, len(t.Values))}
+	g := &gathered{t: t, own: make([]float32, len(t.Values))}
 	for i := range g.own {
 		g.own[i] = float32(math.NaN())
 	}
@@ -99,6 +111,10 @@ func (f *forced) tell(g *gathered, name string) {
 		d.Problem = "rows of another vocabulary"
 	} else {
 		d.see(g.own, g.t.Values, g.t.Width(), name == LogProb)
+		d.Terms = f.terms(-1, b)
+	}
+	if name == LogProb {
+		d.Size, d.Terms = g.size, f.j.Model.Head().Value.Dim()
 	}
 	f.diffs = append(f.diffs, d)
 }

@@ -191,6 +191,9 @@ func rowShape(b Boundary, n int, x *tensor.Tensor, choice []int32) ([]int, error
 	return slices.Clone(x.Shape[1:]), nil
 }
 
+// Floats returns a copy of a tensor's elements as float32.
+func Floats(x *tensor.Tensor) []float32 { return floats(x, 0, x.Len()) }
+
 // floats returns a copy of elements lo up to hi as float32.
 func floats(x *tensor.Tensor, lo, hi int) []float32 {
 	if x.Type == dtype.F64 {

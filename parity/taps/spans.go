@@ -22,7 +22,7 @@ func (f *forced) reach(layer int, b Boundary, found map[place]bool) {
 		found[place{layer, name}] = true
 	}
 	for _, name := range b.Reads {
-		p := f.source(layer, name)
+		p := source(layer, name, len(f.rates))
 		if found[p] || !f.missing[p] {
 			continue
 		}
@@ -31,16 +31,23 @@ func (f *forced) reach(layer int, b Boundary, found map[place]bool) {
 	}
 }
 
-// source returns where the values are seen that a block reads under a name.
-func (f *forced) source(layer int, name string) place {
-	if name != entering {
-		return place{layer, name}
+// Inputs returns the titles of the boundaries that one of a layer reads, in a model of so many layers.
+func (b Boundary) Inputs(layer, layers int) (titles []string) {
+	for _, name := range b.Reads {
+		titles = append(titles, source(layer, name, layers).String())
 	}
+	return titles
+}
+
+// source returns where the values are seen that a boundary of a layer reads under a name.
+func source(layer int, name string, layers int) place {
 	switch {
+	case name != entering:
+		return place{layer, name}
+	case layer < 0:
+		return place{layers - 1, "streams"}
 	case layer == 0:
 		return place{-1, Embed}
-	case layer < 0:
-		return place{len(f.rates) - 1, "streams"}
 	}
 	return place{layer - 1, "streams"}
 }
