@@ -37,6 +37,7 @@ type Engine struct {
 	updating chan struct{}   // holds one token: who has it may write staged and held, and read the weights outside of the loop
 	staged   []*tensor.Param // like the model's, with values and layouts of their own: an update's until it flips, the last version's after
 	held     weightsync.Held // what is served, as the sender of a delta names it
+	sums     weightsync.Sums // of what is served, as it came
 
 	// What follows belongs to the loop.
 	pages    *kv.Pages

@@ -52,7 +52,7 @@ func (e *Engine) hold(ctx context.Context) (done func(), err error) {
 func (e *Engine) Refuse() { e.refused.Add(1) }
 
 func (e *Engine) update(ctx context.Context, w rl.Weights, o UpdateOptions) error {
-	a, err := e.stage(ctx, w)
+	a, sums, err := e.stage(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func (e *Engine) update(ctx context.Context, w rl.Weights, o UpdateOptions) erro
 	if err := errors.Join(gone, err); err != nil {
 		return err
 	}
-	e.held = weightsync.Held{Version: a.Version, State: a.State}
+	e.held, e.sums = weightsync.Held{Version: a.Version, State: a.State}, sums
 	e.attest(a)
 	return nil
 }
 
 // stage reads w into the weights that wait, checks it, and derives from them. The engine serves meanwhile.
-func (e *Engine) stage(ctx context.Context, w rl.Weights) (rl.Attestation, error) {
+func (e *Engine) stage(ctx context.Context, w rl.Weights) (rl.Attestation, weightsync.Sums, error) {
 	if w.Version() == 0 {
-		return rl.Attestation{}, errors.New("version 0 is no version")
+		return rl.Attestation{}, nil, errors.New("version 0 is no version")
 	}
 	if e.staged == nil {
 		e.staged = twins(e.m.Params())
@@ -84,15 +84,15 @@ func (e *Engine) stage(ctx context.Context, w rl.Weights) (rl.Attestation, error
 	d := derivationOf(e.k, e.staged)
 	s, err := weightsync.TakeWith(ctx, w, weightsync.Flatten(e.staged), held, d.follow)
 	if err != nil {
-		return rl.Attestation{}, err
+		return rl.Attestation{}, nil, err
 	}
 	layouts, err := d.end()
 	if err != nil {
-		return rl.Attestation{}, err
+		return rl.Attestation{}, nil, err
 	}
 	m := s.Manifest()
-	effective := m.Sums().WithLayouts(layouts).Effective()
-	return rl.Attestation{Version: m.Version, State: m.State, Effective: effective, Tensors: len(m.Tensors), Bytes: m.Bytes()}, nil
+	sums := m.Sums().WithLayouts(layouts)
+	return rl.Attestation{Version: m.Version, State: m.State, Effective: sums.Effective(), Tensors: len(m.Tensors), Bytes: m.Bytes()}, sums, nil
 }
 
 // twins returns parameters like ps with values of their own, and without layouts.

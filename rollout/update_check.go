@@ -57,7 +57,7 @@ func (e *Engine) Scramble(ctx context.Context, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	e.held = weightsync.Held{}
+	e.held, e.sums = weightsync.Held{}, nil
 	e.attest(rl.Attestation{})
 	return nil
 }
