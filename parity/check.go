@@ -257,11 +257,8 @@ func short(v any) string {
 func (c *checker) weights(a, b About) {
 	state := Check{Name: "weights", A: a.State, B: b.State, OK: true}
 	comparable := a.State != "" && b.State != "" && a.Weights == b.Weights
-	switch {
-	case comparable && a.State != b.State:
+	if comparable && a.State != b.State {
 		state.OK, state.Says = false, fmt.Sprintf("the digest of A's weights is %.12s, and that of B's %.12s", a.State, b.State)
-	case a.State != "" && b.State != "" && !comparable:
-		state.Says = "digests of different formats do not compare"
 	}
 	c.add(state, "give both the same checkpoint or version")
 	version := Check{Name: "version", A: a.Version, B: b.Version, OK: true}
@@ -274,10 +271,20 @@ func (c *checker) weights(a, b About) {
 // formats notes how numbers are held: different formats make a gap that is no mistake.
 func (c *checker) formats(a, b About) {
 	k := Check{Name: "formats", A: a.formats(), B: b.formats(), OK: true}
-	if k.A != "" && k.B != "" && k.A != k.B {
+	if differInFormat(a, b) {
 		k.Says = "formats differ: a gap is to be expected, and has to be explained by them"
 	}
 	c.add(k, "")
+}
+
+// differInFormat reports whether both say how they hold something, and hold it otherwise.
+func differInFormat(a, b About) bool {
+	for _, f := range [][2]string{{a.Weights, b.Weights}, {a.KV, b.KV}, {a.Arithmetic, b.Arithmetic}} {
+		if f[0] != "" && f[1] != "" && f[0] != f[1] {
+			return true
+		}
+	}
+	return false
 }
 
 // formats names the formats of weights, attention state and arithmetic.

@@ -270,7 +270,7 @@ func (r *run) judge(ctx context.Context) {
 
 // tryTwin has one side take the other's formats, where they differ and gaps are beyond rounding, and compares the two.
 func (r *run) tryTwin(ctx context.Context) error {
-	if r.rep.A.formats() == r.rep.B.formats() || r.rep.Comparisons[0].Gap.Max <= RoundingLimit {
+	if !differInFormat(r.rep.A, r.rep.B) || r.rep.Comparisons[0].Gap.Max <= RoundingLimit {
 		return nil
 	}
 	err := r.twinOf(ctx, "B", r.b, r.rep.A, "A", r.res.A)

@@ -104,7 +104,7 @@ func (j judging) beyond(v Verdict, c Comparison) Verdict {
 	if place := c.concentrated(); place != "" {
 		v.More = append([]string{place}, v.More...)
 	}
-	if j.a.formats() != j.b.formats() && j.twin == nil {
+	if j.a.formats() != j.b.formats() && j.twin == nil && j.div == nil {
 		v.More = append(v.More, fmt.Sprintf("A holds %s, and B %s: whether that explains the gap nobody here can compute; --tolerance sets a limit", said(j.a.formats()), said(j.b.formats())))
 	}
 	return v
@@ -120,7 +120,7 @@ func said(s string) string {
 // explained reports whether the gap is what the formats make: with one side in the other's formats nothing is left beyond rounding, or the judge
 // found no op that does more than they do.
 func (j judging) explained() bool {
-	if j.a.formats() == j.b.formats() {
+	if !differInFormat(j.a, j.b) {
 		return false
 	}
 	return j.twin != nil && j.twin.Gap.NonFinite == 0 && j.twin.Gap.Max <= RoundingLimit || j.twin == nil && j.div != nil && j.div.Method == "forced" && !j.div.Found
