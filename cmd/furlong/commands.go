@@ -29,6 +29,7 @@ func commands() []command {
 		{"eval", "evaluates a checkpoint on held-out problems", runEval},
 		{"router", "spreads requests over several servers of one policy", runRouter},
 		{"config", "prints settings, where they come from, and recipes", runConfig},
+		{"parity", "holds two engines against each other token by token, down to the operation", runParity},
 		{"oracle", "checks this build against reference vectors", runOracle},
 		{"version", "which build this is", runVersion},
 	}

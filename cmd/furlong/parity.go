@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"furlong/config"
+	"furlong/data"
+	"furlong/parity"
+	"furlong/progress"
+)
+
+const parityPurpose = `Compares two engines token by token: A draws responses to prompts, both score them, and a verdict says in words what the difference is: the same bits,
+equal up to float32 rounding, as their formats explain, or a mistake, and then at which layer and operation it begins, where inner results are to be had. The exit
+code is 0 for what is explained, 1 for what is not.
+
+A side is one of
+  rollout[:options]     the rollout engine of this binary: pages, prefix cache, chunks of prompts
+  trainer[:options]     the training engine of this binary
+  http://host:port      a server of SGLang's dialect: furlong serve, or SGLang itself
+  hf:DIR                the transformers library's model of a checkpoint, by a Python that has it (--python)
+  dir:PATH              a recording, such as --out leaves in PATH/a and PATH/b (docs/formats/parity-record.md)
+Options of rollout and trainer have commas between them: checkpoint=DIR dtype=bf16|f32 format=bf16|fp8|fp8+fp4|... kv=auto|fp8_e4m3 backend=cpu|ref threads=N;
+of rollout also page=N chunk=N running=N recent=N cache=on|off; of trainer also tokens=N (of a micro-batch) and recompute.
+Without A and B it is rollout against trainer. --self SIDE holds one engine against itself: other batches, caches, chunks, pages, threads.`
+
+// parityFlags is everything that furlong parity can be told.
+type parityFlags struct {
+	talk   talk
+	model  modelFlags
+	what   comparedFlags
+	tokens tokenFlags
+	server visitFlags
+}
+
+// comparedFlags say what is compared, and what becomes of the result.
+type comparedFlags struct {
+	A         string   `arg:"[A]" help:"the side that draws"`
+	B         string   `arg:"[B]" help:"the side that it is held against"`
+	Self      string   `flag:"self" help:"hold this side against itself under conditions that must not matter"`
+	Tolerance float64  `flag:"tolerance" help:"largest gap that is no difference, nats; 0 is float32 rounding, 2e-5"`
+	Taps      int      `flag:"taps" help:"sequences of which both sides' inner results are compared, op by op, where they tell them; 0 for none"`
+	Worst     int      `flag:"worst" help:"tokens with the largest gaps to tell of"`
+	Ignore    []string `flag:"ignore" help:"checks whose failure does not end the comparison: tokenizer config weights version length vocabulary scoring meaning"`
+	JSON      bool     `flag:"json" help:"print the whole report as one JSON object"`
+	Out       string   `flag:"out" help:"folder that gets the report, what both sides said, and their inner results"`
+}
+
+// tokenFlags say which tokens are scored.
+type tokenFlags struct {
+	Sequences    string `flag:"sequences" help:"jsonl file of prompts with responses, in ids, as recordings have them; nothing is drawn then"`
+	Prompts      string `flag:"prompt-data" help:"jsonl file of prompts; without it, the held-out problems of tiny-arithmetic"`
+	InputKey     string `flag:"input-key" help:"key of the prompt in it"`
+	NumPrompts   int    `flag:"num-prompts" help:"the first so many prompts or sequences; 0 for all of a file"`
+	MaxNewTokens int    `flag:"max-new-tokens" help:"longest response"`
+	Seed         uint64 `flag:"seed" help:"seed of problems and draws"`
+}
+
+// visitFlags say how a server or a Python is asked.
+type visitFlags struct {
+	KeyFile string        `flag:"api-key-file" help:"file with what servers want to be shown (their --api-key)"`
+	Wait    time.Duration `flag:"wait" help:"how long a server may take to be there"`
+	Python  string        `flag:"python" help:"interpreter with torch and transformers, for hf:DIR"`
+	HFDtype string        `flag:"hf-dtype" choices:"float32 float64 bfloat16" help:"format of computation of hf:DIR"`
+}
+
+func newParityFlags() *parityFlags {
+	return &parityFlags{
+		model:  defaultModel(),
+		what:   comparedFlags{Taps: 2, Worst: 20},
+		tokens: tokenFlags{InputKey: "input", NumPrompts: 32, MaxNewTokens: 44, Seed: 1234},
+		server: visitFlags{Wait: time.Minute, Python: "python3", HFDtype: "float32"},
+	}
+}
+
+// set returns what the command line is read with.
+func (f *parityFlags) set() *config.Set {
+	set := config.New("parity", parityPurpose)
+	set.Add("Comparison", &f.what).Add("Tokens", &f.tokens).Add("Model", &f.model).Add("Servers and Python", &f.server).Add("Output", &f.talk)
+	set.Example("furlong parity", "is the policy that I sample from the one that I train?")
+	set.Example("furlong parity rollout:format=fp8,kv=fp8_e4m3 trainer", "what does FP8 cost, and is it only that?")
+	set.Example("furlong parity http://host:30000 trainer --hf-checkpoint DIR", "a server against the trainer")
+	set.Example("furlong parity rollout hf:DIR --hf-checkpoint DIR --out compare", "against the PyTorch reference, with everything kept")
+	set.Example("furlong parity --self rollout", "does anything change a bit that must not?")
+	return set
+}
+
+// Validate reports what is wrong with f, in the words of the flags.
+func (f comparedFlags) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	switch {
+	case f.Self != "" && f.A != "":
+		bad("--self names the only side, want no others beside it")
+	case f.A != "" && f.B == "":
+		bad("argument B is missing: against what is %s to be held?", f.A)
+	}
+	for _, s := range []string{f.A, f.B, f.Self} {
+		if s != "" {
+			if _, err := parseSide(s); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	if !(f.Tolerance >= 0) {
+		bad("--tolerance is %v, want 0 or more", f.Tolerance)
+	}
+	if f.Taps < 0 || f.Worst < 0 {
+		bad("--taps is %d and --worst %d, want 0 or more", f.Taps, f.Worst)
+	}
+	for _, name := range f.Ignore {
+		if !contains(parity.CheckNames, name) {
+			bad("--ignore is %q, want some of: %s", name, strings.Join(parity.CheckNames, " "))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func contains(all []string, s string) bool {
+	for _, x := range all {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Validate reports what is wrong with f, in the words of the flags.
+func (f tokenFlags) Validate() error {
+	var errs []error
+	if f.NumPrompts < 0 {
+		errs = append(errs, fmt.Errorf("--num-prompts is %d, want 0 or more", f.NumPrompts))
+	}
+	if f.MaxNewTokens < 1 {
+		errs = append(errs, fmt.Errorf("--max-new-tokens is %d, want at least 1", f.MaxNewTokens))
+	}
+	if f.Sequences != "" && f.Prompts != "" {
+		errs = append(errs, errors.New("--sequences has prompts of its own, want it without --prompt-data"))
+	}
+	return errors.Join(errs...)
+}
+
+func runParity(ctx context.Context, e *env) int {
+	f := newParityFlags()
+	args := e.args
+	if code, ok := e.parse(f.set()); !ok {
+		return code
+	}
+	if f.what.Self != "" {
+		return e.parityOfOne(ctx, f, args)
+	}
+	if f.what.A == "" {
+		f.what.A, f.what.B = "rollout", "trainer"
+	}
+	res, err := e.compareSides(ctx, f, args)
+	if err != nil {
+		return e.fail(err)
+	}
+	if err := e.tellParity(res, f.what); err != nil {
+		return e.fail(err)
+	}
+	return verdictCode(res.Report.Verdict)
+}
+
+func verdictCode(v parity.Verdict) int {
+	if !v.OK {
+		return exitFailed
+	}
+	return exitOK
+}
+
+// tellParity prints the report and writes what is to be kept.
+func (e *env) tellParity(res *parity.Result, f comparedFlags) error {
+	if f.Out != "" {
+		if err := keepParity(f.Out, res); err != nil {
+			return err
+		}
+	}
+	if f.JSON {
+		return json.NewEncoder(e.stdout).Encode(res.Report)
+	}
+	if err := res.Report.Text(e.stdout); err != nil {
+		return err
+	}
+	if f.Out != "" {
+		fmt.Fprintf(e.stdout, "\nWritten to %s.\n", f.Out)
+	}
+	return nil
+}
+
+// compareSides opens both sides and compares them.
+func (e *env) compareSides(ctx context.Context, f *parityFlags, args []string) (*parity.Result, error) {
+	p := &parityJob{env: e, f: f}
+	defer p.close()
+	if err := p.prepare(f.what.A, f.what.B); err != nil {
+		return nil, err
+	}
+	a, err := p.open(ctx, p.specs[0])
+	if err != nil {
+		return nil, fmt.Errorf("A: %w", err)
+	}
+	b, err := p.open(ctx, p.specs[1])
+	if err != nil {
+		return nil, fmt.Errorf("B: %w", err)
+	}
+	o := parity.Options{
+		Settings: p.settings(args), Made: time.Now().UTC().Format(time.RFC3339), Build: buildName(), Sequences: p.seqs, Draw: p.draw,
+		Tokenizer: p.words, Ignore: f.what.Ignore, Taps: f.what.Taps, Progress: p.progress,
+	}
+	return parity.Run(ctx, a, b, o)
+}
+
+// A parityJob is what a comparison needs beside its sides.
+type parityJob struct {
+	*env
+	f     *parityFlags
+	specs []sideSpec
+	seqs  []parity.Sequence
+	draw  *parity.Drawing // nil where responses are given
+	from  string          // where the tokens are from, in words
+	words tokenizerOf
+	need  int // tokens of the longest sequence
+
+	policies map[string]*policy // by what they were loaded from
+	records  map[string]*parity.Record
+	ends     []func()
+	stage    string
+	bar      *progress.Line
+}
+
+// close ends what was opened, the last first.
+func (p *parityJob) close() {
+	if p.bar != nil {
+		p.bar.Finish()
+	}
+	for i := len(p.ends) - 1; i >= 0; i-- {
+		p.ends[i]()
+	}
+}
+
+// progress shows how far a stage is.
+func (p *parityJob) progress(stage string, done, total int) {
+	if stage != p.stage {
+		if p.bar != nil {
+			p.bar.Finish()
+		}
+		p.stage, p.bar = stage, nil
+		if total > 0 {
+			p.bar = p.follow(stage, "sequences", int64(total), p.f.talk)
+		}
+	}
+	if p.bar != nil {
+		p.bar.Set(int64(done), "")
+	}
+}
+
+func (p *parityJob) settings(args []string) parity.Settings {
+	s := parity.Settings{
+		Command: append([]string{"furlong", "parity"}, args...), Source: p.from, Prompts: len(p.seqs), Seed: p.f.tokens.Seed,
+		Tolerance: p.f.what.Tolerance, Worst: p.f.what.Worst,
+	}
+	if p.draw != nil {
+		s.MaxNewTokens = p.draw.MaxNewTokens
+	}
+	return s
+}
+
+// prepare reads what sides are named and which tokens they get.
+func (p *parityJob) prepare(names ...string) error {
+	p.policies, p.records = map[string]*policy{}, map[string]*parity.Record{}
+	for _, name := range names {
+		s, err := parseSide(name)
+		if err != nil {
+			return err
+		}
+		p.specs = append(p.specs, s.over(p.f.model))
+	}
+	if err := p.tokenizer(); err != nil {
+		return err
+	}
+	if err := p.sequences(); err != nil {
+		return err
+	}
+	for _, s := range p.seqs {
+		n := len(s.Prompt) + len(s.Response)
+		if p.draw != nil {
+			n += p.draw.MaxNewTokens
+		}
+		p.need = max(p.need, n)
+	}
+	return nil
+}
+
+// sequences reads the tokens: a file's, a record's, or prompts that A is to answer.
+func (p *parityJob) sequences() (err error) {
+	t := p.f.tokens
+	recorded, err := p.recorded()
+	switch {
+	case err != nil:
+		return err
+	case t.Sequences != "":
+		p.seqs, err = readSequences(t.Sequences)
+		p.from = "responses of " + t.Sequences
+	case recorded != nil:
+		p.seqs, err = recorded.Sequences(), nil
+		p.from = "responses of the recording"
+	default:
+		return p.prompts()
+	}
+	if n := t.NumPrompts; err == nil && p.set("num-prompts") && n > 0 && n < len(p.seqs) {
+		p.seqs = p.seqs[:n]
+	}
+	return err
+}
+
+// set reports whether the command line has a flag.
+func (p *parityJob) set(flag string) bool {
+	for _, a := range p.args {
+		if a == "--"+flag || strings.HasPrefix(a, "--"+flag+"=") {
+			return true
+		}
+	}
+	return false
+}
+
+func readSequences(path string) ([]parity.Sequence, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := parity.ReadSequences(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, nil
+}
+
+// prompts reads prompts for A to answer.
+func (p *parityJob) prompts() error {
+	t := p.f.tokens
+	c := data.Default()
+	c.InputKey = t.InputKey
+	eval := evalFlags{Problems: t.NumPrompts, Seed: t.Seed}
+	p.from = "held-out problems of tiny-arithmetic"
+	if t.Prompts != "" {
+		eval.Data = []string{"prompts", t.Prompts}
+		p.from = "prompts of " + t.Prompts
+	}
+	all, err := eval.prompts(c, p.words.Tokenizer, noLimit, p.log)
+	if err != nil {
+		return err
+	}
+	for _, q := range all {
+		p.seqs = append(p.seqs, parity.Sequence{ID: q.ID, Prompt: q.Tokens})
+	}
+	if len(p.seqs) == 0 {
+		return errors.New("--num-prompts is 0, want at least 1 of the recipe's problems")
+	}
+	p.from += ", answered by A"
+	p.draw = &parity.Drawing{MaxNewTokens: t.MaxNewTokens, Seed: t.Seed, StopIDs: p.words.stops}
+	return nil
+}
+
+// noLimit is longer than any prompt: contexts are checked against both sides later.
+const noLimit = 1 << 30
