@@ -2,7 +2,8 @@
 //
 // A layer puts rows into streams (one row a token, or one a closed window) and sees them through views. Training keeps
 // a pass's own rows ([InPlace]): gradients flow into them. Rollout keeps rows in pages that outlive a pass ([Pages]), shares them
-// between sequences with equal prefixes of one space, and takes them back under pressure. Which experts a token went to can lie there too. A view lists rows in position
+// between sequences with equal prefixes of one space, and takes them back under pressure. What a token chose (experts, compressed entries) can lie there too, as bytes.
+// A view lists rows in position
 // order in both, so attention sums the same numbers in the same order.
 //
 // Shapes: rows of a stream are [n, width]; positions count tokens, or windows of m tokens for compressed streams.

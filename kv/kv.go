@@ -3,6 +3,7 @@ package kv
 import (
 	"slices"
 
+	"furlong/dtype"
 	"furlong/kernels"
 	"furlong/ops"
 	"furlong/tensor"
@@ -18,11 +19,12 @@ const (
 	Compressed               // one key-value row for each closed window
 	IndexRaw                 // what the indexer's compressor pools
 	Index                    // one indexer key for each closed window
-	Routed                   // the experts that single tokens went to; attention reads none
+	Routed                   // the experts that single tokens went to, in bytes; attention reads none
+	Picked                   // the entries that an indexer chose for single tokens, in bytes; attention reads none
 	numStreams
 )
 
-var streamNames = [numStreams]string{"window", "raw", "compressed", "index_raw", "index", "routed"}
+var streamNames = [numStreams]string{"window", "raw", "compressed", "index_raw", "index", "routed", "picked"}
 
 // String returns the stream's name.
 func (s Stream) String() string { return streamNames[s] }
@@ -34,6 +36,16 @@ type Spec struct {
 	Rate   int // tokens that one row stands for
 	Reach  int // rows, the newest included, that later tokens can still read; 0 for all
 	Coarse int // first elements of a row that a cache in FP8 rounds; the others, which carry rotation, it keeps
+
+	Bytes bool // elements are bytes, not activations
+}
+
+// element returns the type of a row's elements in a cache of activations of type t.
+func (s Spec) element(t dtype.Type) dtype.Type {
+	if s.Bytes {
+		return dtype.U8
+	}
+	return t
 }
 
 // A Keep makes of the rows of a stream what the cache keeps of them, in place. nil keeps them as they are. The gradient of a row passes

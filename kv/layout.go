@@ -57,7 +57,7 @@ func (l Layout) Bytes(t dtype.Type) (recentBytes, lastingBytes int) {
 	var sizes [numClasses]int
 	for _, layer := range l.Layers {
 		for _, s := range layer {
-			sizes[s.class()] += t.Bytes(l.Page / s.Rate * s.Width)
+			sizes[s.class()] += s.element(t).Bytes(l.Page / s.Rate * s.Width)
 		}
 	}
 	return sizes[recent], sizes[lasting]

@@ -53,7 +53,7 @@ func NewPages(k kernels.Backend, l Layout, t dtype.Type, recentPages, lastingPag
 	for i, layer := range l.Layers {
 		for _, s := range layer {
 			rows := l.rows(s)
-			p.pools[i][s.Stream] = pool{s.class(), s.Rate, rows, tensor.New(t, sizes[s.class()]*rows, s.Width)}
+			p.pools[i][s.Stream] = pool{s.class(), s.Rate, rows, tensor.New(s.element(t), sizes[s.class()]*rows, s.Width)}
 		}
 	}
 	if share {
@@ -188,21 +188,51 @@ func (p *Pages) copyRows(c class, to, from int32, n int) {
 		for _, q := range p.pools[i] {
 			if rows := n / max(1, q.rate); q.t != nil && q.class == c && rows > 0 {
 				a, b := int(to)*q.rows, int(from)*q.rows
-				p.k.Copy(q.t.Slice(a, a+rows), q.t.Slice(b, b+rows))
+				p.copy(q.t.Slice(a, a+rows), q.t.Slice(b, b+rows))
 			}
 		}
 	}
 }
 
-// Read returns the row of a stream that stands for token pos of s, which must be there.
+// copy sets y = x, rows of one pool.
+func (p *Pages) copy(y, x *tensor.Tensor) {
+	if y.Type == dtype.U8 {
+		copy(y.Mem, x.Mem)
+		return
+	}
+	p.k.Copy(y, x)
+}
+
+// Read returns the row of a stream that stands for token pos of s, which must be there. It is the pool's own memory.
 func (p *Pages) Read(s *Sequence, layer int, st Stream, pos int) []float32 {
-	q := &p.pools[layer][st]
+	q, row := p.find(s, layer, st, pos)
+	width := q.t.Dim()
+	return q.t.F32()[row*width:][:width]
+}
+
+// ReadBytes is Read for a stream of bytes.
+func (p *Pages) ReadBytes(s *Sequence, layer int, st Stream, pos int) []byte {
+	q, row := p.find(s, layer, st, pos)
+	return q.row(row)
+}
+
+// find returns a stream's pool, and its row that stands for token pos of s.
+func (p *Pages) find(s *Sequence, layer int, st Stream, pos int) (q *pool, row int) {
+	q = &p.pools[layer][st]
 	if q.t == nil || pos < 0 || pos >= s.n {
 		panic(fmt.Sprintf("kv: read of %v in layer %d, position %d of %d: there is no such row", st, layer, pos, s.n))
 	}
 	i := pos / q.rate
-	row, width := int(s.table[q.class][i/q.rows])*q.rows+i%q.rows, q.t.Dim()
-	return q.t.F32()[row*width:][:width]
+	return q, int(s.table[q.class][i/q.rows])*q.rows + i%q.rows
+}
+
+// row returns a row of a pool of bytes.
+func (q *pool) row(i int) []byte {
+	width := q.t.Dim()
+	if q.t.Type != dtype.U8 {
+		panic(fmt.Sprintf("kv: rows are %v, want bytes", q.t.Type))
+	}
+	return q.t.Mem[i*width:][:width:width]
 }
 
 // A Count says what became of the pages of a class.

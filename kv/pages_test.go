@@ -12,11 +12,11 @@ import (
 	"furlong/tensor"
 )
 
-// layers has every kind of stream: a window alone, and both compressors.
+// layers has every kind of stream: a window alone with bytes beside it, and both compressors.
 func layers(window, c4, c16 int) [][]Spec {
 	w := Spec{Stream: Window, Width: 2, Rate: 1, Reach: window}
 	return [][]Spec{
-		{w},
+		{w, {Stream: Routed, Width: 3, Rate: 1, Bytes: true}},
 		{w, {Stream: Raw, Width: 2, Rate: 1, Reach: 2 * c4}, {Stream: Compressed, Width: 1, Rate: c4, Reach: 0}, {Stream: IndexRaw, Width: 1, Rate: 1, Reach: 2 * c4}, {Stream: Index, Width: 1, Rate: c4, Reach: 0}},
 		{w, {Stream: Raw, Width: 1, Rate: 1, Reach: c16}, {Stream: Compressed, Width: 1, Rate: c16, Reach: 0}},
 	}
@@ -71,12 +71,44 @@ func (g *rig) pass(chunks ...chunk) {
 	for layer, specs := range g.p.layout.Layers {
 		st := pass.Store(layer)
 		for _, s := range specs {
+			if s.Bytes {
+				g.putBytes(pass, layer, s, in, chunks)
+				continue
+			}
 			g.put(st, layer, s, in, chunks)
 			g.see(st, layer, s, in, chunks)
 		}
 	}
 	for _, c := range chunks {
 		g.p.Advance(c.s, c.to, c.known)
+		g.read(c)
+	}
+}
+
+// bytes is what the bytes of position i must hold.
+func bytes(tokens []int32, i, width int) []byte {
+	v, b := uint32(value(0, Routed, tokens, i, 1)), []byte{}
+	for w := range width {
+		b = append(b, byte(v>>(8*w)))
+	}
+	return b
+}
+
+func (g *rig) putBytes(pass *Pass, layer int, s Spec, in *ops.Tokens, chunks []chunk) {
+	var rows []byte
+	for j, i := range in.Pos {
+		rows = append(rows, bytes(chunks[in.Seq[j]].tokens, int(i), s.Width)...)
+	}
+	pass.PutBytes(layer, in, s.Stream, rows)
+}
+
+// read checks the bytes of every token of a sequence.
+func (g *rig) read(c chunk) {
+	g.t.Helper()
+	for i := range c.s.n {
+		if got, want := g.p.ReadBytes(c.s, 0, Routed, i), bytes(c.tokens, i, 3); !slices.Equal(got, want) {
+			g.t.Fatalf("bytes of position %d are %v, want %v", i, got, want)
+		}
 	}
 }
 
@@ -189,7 +221,7 @@ func TestBytes(t *testing.T) {
 	if want := 16 * 4 * (2 + 2 + 2 + 2 + 1 + 1); recents != want {
 		t.Errorf("a recent page has %d bytes, want %d", recents, want)
 	}
-	if want := 4 * (4 + 4 + 1); lastings != want {
+	if want := 4*(4+4+1) + 16*3; lastings != want {
 		t.Errorf("a lasting page has %d bytes, want %d", lastings, want)
 	}
 }

@@ -3,6 +3,7 @@ package kv
 import (
 	"fmt"
 
+	"furlong/dtype"
 	"furlong/kernels"
 	"furlong/ops"
 )
@@ -35,6 +36,20 @@ func (p *Pass) Bind(seqs []*Sequence) { p.seqs, p.lists = seqs, p.lists[:0] }
 
 // Store returns the store of a layer for the forward that Bind began.
 func (p *Pass) Store(layer int) Store { return &p.stores[layer] }
+
+// PutBytes stores one row of a stream of bytes of a layer for each token of at: rows end to end.
+func (p *Pass) PutBytes(layer int, at *ops.Tokens, st Stream, rows []byte) {
+	q := p.stores[layer].pool(st)
+	if want := at.Len() * q.t.Dim(); q.t.Type != dtype.U8 || len(rows) != want {
+		panic(fmt.Sprintf("kv: layer %d: %d bytes of %v for %d tokens, want %d", layer, len(rows), st, at.Len(), want))
+	}
+	if at.Len() == 0 {
+		return
+	}
+	for _, slot := range p.slots(at, q) {
+		rows = rows[copy(q.row(int(slot)), rows):]
+	}
+}
 
 // A rowList is the rows of a view, or the slots of a Put, which is a view in which each token reads its own row.
 type rowList struct {

@@ -105,6 +105,7 @@ type Report struct {
 	Top     int     // likeliest tokens at each position that has a logprob
 	Among   []int32 // tokens whose logprobs are told at each position that has one
 	Experts bool    // which experts each token went to
+	Entries bool    // which compressed entries each token read, where an indexer chooses
 }
 
 // A Constraint says which tokens may follow. An engine asks before it draws a token, and tells it which it was; one goroutine at a time does.
@@ -148,7 +149,8 @@ type Sample struct {
 	PromptLogProbs []float32 `json:",omitempty"` // of the last Report.Tail tokens of the prompt, at temperature 1, nothing added to logits
 	PromptTold     []Told    `json:",omitempty"` // of the same tokens; nil when nothing was asked
 	Told           []Told    `json:",omitempty"` // of the response's tokens; nil when nothing was asked
-	Experts        []int32   `json:",omitempty"` // [tokens but the last, layers, choices]; 0 in layers without experts
+	Experts        *Routes   `json:",omitempty"` // of all tokens but the last; nil when nothing was asked
+	Entries        *Entries  `json:",omitempty"` // of the same tokens; nil when nothing was asked
 
 	Reward  float64
 	Verdict Verdict
@@ -158,6 +160,7 @@ type Sample struct {
 	RefLogProbs   []float32 // of the same tokens, by the frozen reference; nil without one
 	Entropy       []float32 // nats, by the trainer
 	Advantage     float64
+	TrainExperts  *Routes `json:",omitempty"` // of all tokens but the last, by the pass that gave TrainLogProbs; nil when they are not to be replayed
 }
 
 // Tokens returns prompt and response, end to end.

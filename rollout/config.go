@@ -21,6 +21,7 @@ type Config struct {
 	KV            string `flag:"rollout-kv-format,sglang-kv-cache-dtype,kv-cache-dtype" choices:"auto fp8_e4m3" help:"what attention state keeps of a row: auto all of it, fp8_e4m3 its unrotated part rounded in groups of 64"`
 	NoSharing     bool   `flag:"sglang-disable-radix-cache,disable-radix-cache" help:"compute every prompt anew, even if one with the same beginning was seen"`
 	Experts       bool   `flag:"enable-return-routed-experts,sglang-enable-return-routed-experts" help:"keep which experts each token went to beside its attention state, for requests that ask for it"`
+	Entries       bool   // keep which compressed entries each token read where an indexer chooses, for requests that ask for it
 	UpdateMode    string `flag:"pause-generation-mode" choices:"retract abort in_place" help:"what becomes of samples in flight when weights change: computed again, ended, or gone on with on the old attention state"`
 	CheckUpdates  bool   `flag:"check-weight-update-equal" help:"at each update of weights also derive everything into fresh memory, and compare bit for bit; train also overwrites the engine with noise before it begins, updates it, and compares"`
 }

@@ -41,7 +41,7 @@ type Engine struct {
 
 	// What follows belongs to the loop.
 	pages    *kv.Pages
-	choices  int // experts of a token in each layer that pages keep; 0 when they keep none
+	kept     kept // choices of tokens that pages keep
 	lanes    *lanes
 	sched    *sched.Scheduler
 	flight   map[int64]*request
@@ -64,7 +64,7 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 	if err := recipe.Apply(m.Params()); err != nil {
 		return nil, fmt.Errorf("--rollout-format %s: %w", cfg.Format, err)
 	}
-	layers, choices, err := cfg.streams(m)
+	layers, keep, err := cfg.streams(m)
 	if err != nil {
 		return nil, err
 	}
@@ -76,9 +76,9 @@ func New(cfg Config, m model.Model, k kernels.Backend) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, m: m, k: k, mail: make(chan func()), done: make(chan struct{}), updating: make(chan struct{}, 1),
 		pages:  kv.NewPages(k, layout, dtype.F32, recents, lastings, !cfg.NoSharing),
-		flight: map[int64]*request{}, choices: choices,
+		flight: map[int64]*request{}, kept: keep,
 	}
-	e.lanes = newLanes(m, k, e.pages, cfg.KV == kv.FP8Format, choices, runtime.GOMAXPROCS(0))
+	e.lanes = newLanes(m, k, e.pages, cfg.KV == kv.FP8Format, keep, runtime.GOMAXPROCS(0))
 	e.sched = sched.New(sched.Config{MaxRunning: cfg.MaxRunning, MaxPrefill: cfg.PrefillTokens}, memory{e})
 	e.stats.PageTokens, e.stats.MaxRunning = layout.Page, cfg.MaxRunning
 	e.show()

@@ -169,7 +169,6 @@ func (e *Engine) finish(r *request, why rl.Stop) {
 	}
 	r.sample.Stop = why
 	e.drop(r)
-	e.cutRoutes(r)
 	e.ended = append(e.ended, ending{r.call, result{sample: r.sample}})
 }
 

@@ -41,6 +41,9 @@ type lane struct {
 	through []*request // whose prompts are computed, and nothing is drawn
 	at, is  []int32    // rows of a piece of them, and the tokens that follow
 
+	kept  kept
+	bytes []byte // choices of the lane's tokens in a layer
+
 	layer int // that runs now: -1 before the first block, their number after the last
 }
 
@@ -50,13 +53,16 @@ type drawn struct {
 	err   error
 }
 
-func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, choices, drawers int) *lane {
+func newLane(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, keep kept, drawers int) *lane {
 	l := &lane{
 		m: m, ctx: ops.NewCtx(k, &tensor.Arena{}, dtype.F32), kv: pages.NewPass(k, fp8), draw: newDrawers(drawers),
-		piece: max(1, pieceBytes/dtype.F32.Bytes(m.Vocab())),
+		piece: max(1, pieceBytes/dtype.F32.Bytes(m.Vocab())), kept: keep,
 	}
-	if choices > 0 {
+	if keep.routes != nil {
 		l.ctx.Routed = l.route
+	}
+	if keep.entries != nil {
+		l.ctx.Indexed = l.pick
 	}
 	return l
 }
@@ -180,11 +186,11 @@ const (
 	uneven     = 1.25     // how much more than an even share a lane may get
 )
 
-func newLanes(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, choices, threads int) *lanes {
-	ls := &lanes{whole: newLane(m, k, pages, fp8, choices, threads)}
+func newLanes(m model.Model, k kernels.Backend, pages *kv.Pages, fp8 bool, keep kept, threads int) *lanes {
+	ls := &lanes{whole: newLane(m, k, pages, fp8, keep, threads)}
 	if parts := k.Split(threads); len(parts) > 1 {
 		for _, part := range parts {
-			ls.split = append(ls.split, newLane(m, part, pages, fp8, choices, 1))
+			ls.split = append(ls.split, newLane(m, part, pages, fp8, keep, 1))
 		}
 	}
 	bytes := 0

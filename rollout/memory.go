@@ -37,6 +37,6 @@ func (m memory) Grow(id int64, n int) int { return m.e.pages.Grow(&m.e.flight[id
 // Close gives back a request's pages.
 func (m memory) Close(id int64) {
 	r := m.e.flight[id]
-	m.e.keepRoutes(r)
+	m.e.keepChoices(r)
 	m.e.pages.Release(&r.seq)
 }

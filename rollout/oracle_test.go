@@ -45,6 +45,7 @@ func (o oracle) remember(reqs []rl.Request) []rl.Request {
 type trace struct {
 	logits  []float32 // row i is that of token i+1
 	experts []int32   // row i is that of token i
+	entries []int32   // of each layer with an indexer, row i is that of token i: ascending, then -1
 }
 
 func (t trace) row(i int) []float32 { v := small().Vocab; return slices.Clone(t.logits[i*v:][:v]) }
@@ -73,8 +74,10 @@ func (o oracle) trace(s *rl.Sample, v rl.Version) trace {
 			copy(experts[(t*layers+layer)*k:][:k], choice[t*k:][:k])
 		}
 	}
+	var entries []int32
+	c.Indexed = func(_ int, choice []int32) { entries = append(entries, choice...) }
 	x := model.Forward(c, m, in, func(i int) kv.Store { return &stores[i] }, false)
-	return trace{ops.Linear(c, m.Final(c, x), m.Head()).F32(), experts}
+	return trace{ops.Linear(c, m.Final(c, x), m.Head()).F32(), experts, entries}
 }
 
 // logProb returns the logprob of a token by the trainer's kernel.
@@ -111,7 +114,7 @@ func (o oracle) checkAll(s *rl.Sample) error {
 	if i != len(s.Response) {
 		return fmt.Errorf("versions of %d tokens, want %d", i, len(s.Response))
 	}
-	return errors.Join(o.checkStop(s, ask), o.checkPrompt(s, ask), o.checkExperts(s, ask))
+	return errors.Join(o.checkStop(s, ask), o.checkPrompt(s, ask), o.checkExperts(s, ask), o.checkEntries(s, ask))
 }
 
 func (o oracle) checkToken(s *rl.Sample, ask rl.Request, h *sample.Shaper, i int, logits []float32) error {
@@ -234,8 +237,43 @@ func (o oracle) checkExperts(s *rl.Sample, ask rl.Request) error {
 		}
 		return nil
 	}
-	if want := o.trace(s, 1).experts; !slices.Equal(s.Experts, want) {
-		return fmt.Errorf("experts are %v, want %v", s.Experts, want)
+	if want := o.trace(s, 1).experts; !slices.Equal(s.Experts.From(0), want) {
+		return fmt.Errorf("experts are %v, want %v", s.Experts.From(0), want)
 	}
-	return nil
+	return s.Experts.Check(len(small().Layers), small().TopK, small().Experts)
+}
+
+// checkEntries compares the entries that tokens read, layer by layer.
+func (o oracle) checkEntries(s *rl.Sample, ask rl.Request) error {
+	if !ask.Report.Entries {
+		if s.Entries != nil {
+			return errors.New("it has entries that nobody asked for")
+		}
+		return nil
+	}
+	got, err := unpacked(s.Entries)
+	if err != nil {
+		return err
+	}
+	if want := o.trace(s, 1).entries; !slices.Equal(got, want) {
+		return fmt.Errorf("entries are %v, want %v", got, want)
+	}
+	layers, rate, most := o.m[1].Indexed()
+	return s.Entries.Check(layers, rate, most)
+}
+
+// unpacked returns entries as a trace has them.
+func unpacked(e *rl.Entries) (out []int32, err error) {
+	for _, rows := range e.Rows {
+		for pos := range e.Tokens {
+			had := len(out)
+			if out, rows, err = e.Unpack(out, pos, rows); err != nil {
+				return nil, err
+			}
+			for len(out) < had+e.Most {
+				out = append(out, -1)
+			}
+		}
+	}
+	return out, nil
 }

@@ -165,7 +165,7 @@ func TestPieces(t *testing.T) {
 			}
 		}
 	}
-	l := newLanes(m, ref.New[float32](), serve(t, settings(), m, ref.New[float32]()).pages, false, 0, 1).whole
+	l := newLanes(m, ref.New[float32](), serve(t, settings(), m, ref.New[float32]()).pages, false, kept{}, 1).whole
 	if got := l.piece * small().Vocab * 4; got > pieceBytes || got < pieceBytes/2 {
 		t.Errorf("pieces have %d bytes, want %d at most", got, pieceBytes)
 	}

@@ -34,6 +34,7 @@ func (e *Engine) request(c *call, q rl.Request) (*request, error) {
 	if err := e.valid(q); err != nil {
 		return nil, named(s, err)
 	}
+	e.kept.begin(s, q.Report)
 	n, limit := len(q.Prompt.Tokens), e.cfg.Context
 	if q.Sampling.MaxTokens < limit-n {
 		limit = n + q.Sampling.MaxTokens
@@ -82,8 +83,10 @@ func (e *Engine) validReport(r rl.Report, n int) error {
 		return fmt.Errorf("%d tokens of the prompt are to be scored, want 0 to %d: all but the first", r.Tail, n-1)
 	case r.Top < 0 || r.Top > e.m.Vocab():
 		return fmt.Errorf("the likeliest %d tokens are asked for, want 0 to %d", r.Top, e.m.Vocab())
-	case r.Experts && e.choices == 0:
+	case r.Experts && e.kept.routes == nil:
 		return errors.New("its experts are asked for, want --enable-return-routed-experts")
+	case r.Entries && e.kept.entries == nil:
+		return errors.New("the entries that it reads are asked for, but this engine does not keep them")
 	}
 	return e.inVocab("token %d of those whose logprobs are asked for", len(r.Among), func(i int) int32 { return r.Among[i] })
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -266,8 +267,8 @@ func same(a, b *rl.Sample) error {
 			return fmt.Errorf("request %d: %s are %v and %v", a.Request, part.name, part.a, part.b)
 		}
 	}
-	if !slices.Equal(a.Experts, b.Experts) {
-		return fmt.Errorf("request %d: experts are %v and %v", a.Request, a.Experts, b.Experts)
+	if !reflect.DeepEqual(a.Experts, b.Experts) || !reflect.DeepEqual(a.Entries, b.Entries) {
+		return fmt.Errorf("request %d: experts are %v and %v, entries %v and %v", a.Request, a.Experts, b.Experts, a.Entries, b.Entries)
 	}
 	return nil
 }
@@ -299,6 +300,6 @@ func beginning(whole, part *rl.Sample) *rl.Sample {
 	if b.PromptLogProbs = b.PromptLogProbs[:p]; b.PromptTold != nil {
 		b.PromptTold = b.PromptTold[:p]
 	}
-	b.Experts = b.Experts[:len(part.Experts)]
+	b.Experts = b.Experts.Head(part.Experts.Len())
 	return &b
 }

@@ -68,7 +68,7 @@ type answer struct {
 	told           []rl.Told
 	promptLogProbs []float32 // of the last tokens of the prompt
 	promptTold     []rl.Told
-	experts        []int32
+	experts        *rl.Routes
 
 	spans       []labelled
 	version     string // of the last token; of what is served when there is none

@@ -166,12 +166,7 @@ func (s *Server) amongs(told []rl.Told, w *want) []sglang.Triples {
 
 // packExperts returns the rows of all tokens but the last from one on, in base64.
 func packExperts(a *answer, from int) string {
-	rows := len(a.prompt) + len(a.tokens) - 1
-	if rows <= 0 || len(a.experts) == 0 {
-		return ""
-	}
-	width := len(a.experts) / rows
-	kept := a.experts[min(from, rows)*width:]
+	kept := a.experts.From(min(from, a.experts.Len()))
 	raw := make([]byte, 0, 4*len(kept))
 	for _, e := range kept {
 		raw = binary.LittleEndian.AppendUint32(raw, uint32(e))

@@ -63,8 +63,12 @@ func params(p rl.Sampling) sglang.Params {
 }
 
 // check reports what no server can be asked for, or what needs no server to be called wrong.
-func check(r rl.Request) error {
+func (e *Engine) check(r rl.Request) error {
 	switch {
+	case r.Report.Entries:
+		return errors.New("is to tell which entries it reads, which no server does")
+	case r.Report.Experts && e.opt.Routes == nil:
+		return errors.New("is to tell its experts, and this engine was not told of which model")
 	case r.Prompt == nil || len(r.Prompt.Tokens) == 0:
 		return errors.New("has no prompt")
 	case r.Constraint != nil:

@@ -21,6 +21,7 @@ type Options struct {
 	Experts    int    // routed experts of a layer, for the same
 	Context    int    // tokens of the longest prompt with its response
 	Formats    Formats
+	Routes     *rl.Routes // of no tokens: the model whose experts servers must be able to tell; nil where nobody asks for them
 	Log        *slog.Logger
 }
 
@@ -128,6 +129,8 @@ func (e *Engine) usable(f Found) error {
 		return fmt.Errorf("%s: it holds weights as %s, and --rollout-format is %s", f.URL, f.Formats.Weights, want.Weights)
 	case f.Formats.Weights != "" && want.State != "" && f.Formats.State != want.State:
 		return fmt.Errorf("%s: it holds attention state as %s, and --rollout-kv-format is %s", f.URL, f.Formats.State, want.State)
+	case e.opt.Routes != nil && !f.Experts:
+		return fmt.Errorf("%s: it does not tell which experts tokens went to, which --use-rollout-routing-replay needs: start it with --enable-return-routed-experts", f.URL)
 	case e.cfg.Transport == stream && !able:
 		return fmt.Errorf("%s: --update-weight-transport is stream, and it has no /update_weights_from_stream", f.URL)
 	case e.cfg.Transport == auto && !able && e.cfg.Dir == "":

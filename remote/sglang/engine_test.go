@@ -433,11 +433,13 @@ func TestWhatNoServerCanBeAsked(t *testing.T) {
 	}
 	update(t, e, 1)
 	for want, edit := range map[string]func(*rl.Request){
-		"watched":    func(r *rl.Request) { r.Watch = func(*rl.Sample) bool { return false } },
-		"constraint": func(r *rl.Request) { r.Constraint = free{} },
-		"no prompt":  func(r *rl.Request) { r.Prompt = &rl.Prompt{} },
-		"at least 1": func(r *rl.Request) { r.Sampling.MaxTokens = 0 },
-		"all but":    func(r *rl.Request) { r.Report.Tail = 2 },
+		"watched":     func(r *rl.Request) { r.Watch = func(*rl.Sample) bool { return false } },
+		"constraint":  func(r *rl.Request) { r.Constraint = free{} },
+		"no prompt":   func(r *rl.Request) { r.Prompt = &rl.Prompt{} },
+		"at least 1":  func(r *rl.Request) { r.Sampling.MaxTokens = 0 },
+		"entries":     func(r *rl.Request) { r.Report.Entries = true },
+		"its experts": func(r *rl.Request) { r.Report.Experts = true },
+		"all but":     func(r *rl.Request) { r.Report.Tail = 2 },
 	} {
 		r := batch(1, 1)[0]
 		edit(&r)

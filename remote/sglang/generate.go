@@ -68,7 +68,7 @@ func (e *Engine) admit(reqs []rl.Request) error {
 		if now[r.ID] || e.flying[r.ID] {
 			return fmt.Errorf("request %d is in flight already", r.ID)
 		}
-		if err := check(r); err != nil {
+		if err := e.check(r); err != nil {
 			return fmt.Errorf("request %d: %w", r.ID, err)
 		}
 		now[r.ID] = true
@@ -147,7 +147,7 @@ func full(err error) bool {
 func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request) (*rl.Sample, error) {
 	e.mu.Lock()
 	e.tries++
-	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version}
+	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version, shape: e.opt.Routes}
 	salt, number := s.salt, e.tries
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -27,6 +27,7 @@ type reading struct {
 	sent  rl.Version            // served when the request was sent
 	given map[string]rl.Version // versions that servers were given, by label
 	stray bool                  // it ended at a token that was no stop id
+	shape *rl.Routes            // of no tokens: which model's experts are told
 }
 
 // sample returns the sample that an answer is.
@@ -231,13 +232,17 @@ func (x *reading) experts(s *rl.Sample) error {
 		return &statusError{"/generate", 400, "it does not tell experts: start it with --enable-return-routed-experts"}
 	}
 	raw, err := base64.StdEncoding.DecodeString(*x.a.Meta.RoutedExperts)
-	rows := len(s.Prompt.Tokens) + len(s.Response) - 1
-	if err != nil || len(raw)%4 != 0 || rows > 0 && len(raw)/4%rows != 0 {
-		return bad("routed_experts have %d bytes for %d tokens (%v)", len(raw), rows, err)
+	rows, row := len(s.Prompt.Tokens)+len(s.Response)-1, x.shape.Layers*x.shape.Choices
+	if err != nil || len(raw) != 4*rows*row && s.Stop != rl.StopAbort || len(raw)%(4*row) != 0 {
+		return bad("routed_experts have %d bytes for %d tokens, want %d a token: %d experts in each of %d layers (%v)", len(raw), rows, 4*row, x.shape.Choices, x.shape.Layers, err)
 	}
-	s.Experts = make([]int32, len(raw)/4)
-	for i := range s.Experts {
-		s.Experts[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
+	experts := make([]int32, len(raw)/4)
+	for i := range experts {
+		if experts[i] = int32(binary.LittleEndian.Uint32(raw[4*i:])); experts[i] < 0 || int(experts[i]) >= x.shape.Experts {
+			return bad("routed_experts: token %d goes to expert %d, want less than %d", i/row, experts[i], x.shape.Experts)
+		}
 	}
+	s.Experts = x.shape.Like()
+	s.Experts.Add(experts)
 	return nil
 }

@@ -16,6 +16,8 @@ func whole() (*reading, *rl.Sample) {
 	r := rl.Request{ID: 7, Prompt: &rl.Prompt{Tokens: []int32{1, 2, 3, 4}}, Sampling: rl.Sampling{MaxTokens: 3, StopIDs: []int32{9}}}
 	r.Report = rl.Report{Tail: 2, Top: 1, Among: []int32{5, 6}, Experts: true}
 	experts := "AQAAAAIAAAADAAAABAAAAAUAAAA=" // 1 to 5
+	routes := rl.NewRoutes(1, 1, 6)
+	routes.Add([]int32{1, 2, 3, 4, 5})
 	m := api.Meta{
 		ID: "r", PromptTokens: 4, CompletionTokens: 2, CachedTokens: 3, Retractions: 1, WeightVersion: "2", Finish: &api.Finish{Type: api.FinishStop, Token: new(int32(9))},
 		WeightVersions: []api.Span{{Version: "1", Start: 0, End: 1}, {Version: "2", Start: 1, End: 2}},
@@ -29,13 +31,13 @@ func whole() (*reading, *rl.Sample) {
 	}
 	want := &rl.Sample{
 		Request: 7, Prompt: r.Prompt, Sampling: r.Sampling, Response: []int32{8, 9}, LogProbs: []float32{-0.25, -1}, CachedTokens: 3, Retractions: 1, Stop: rl.StopToken,
-		Versions: []rl.Span{{Version: 1, Tokens: 1}, {Version: 2, Tokens: 1}}, PromptLogProbs: []float32{-2, -3}, Experts: []int32{1, 2, 3, 4, 5},
+		Versions: []rl.Span{{Version: 1, Tokens: 1}, {Version: 2, Tokens: 1}}, PromptLogProbs: []float32{-2, -3}, Experts: routes,
 		Told: []rl.Told{
 			{Top: []rl.Alternative{{Token: 8, LogProb: -0.25}}, Among: []float32{-5, -6}}, {Top: []rl.Alternative{{Token: 5, LogProb: -0.5}}, Among: []float32{-0.5, -7}},
 		},
 		PromptTold: []rl.Told{{Top: []rl.Alternative{{Token: 1, LogProb: -1}}, Among: []float32{-1, -1}}, {Top: []rl.Alternative{{Token: 1, LogProb: -2}}, Among: []float32{-1, -1}}},
 	}
-	return &reading{r: r, rid: "r", a: &api.Answer{OutputIDs: []int32{8, 9}, Meta: m}, sent: 1, given: map[string]rl.Version{"1": 1, "2": 2}}, want
+	return &reading{r: r, rid: "r", a: &api.Answer{OutputIDs: []int32{8, 9}, Meta: m}, sent: 1, given: map[string]rl.Version{"1": 1, "2": 2}, shape: routes.Like()}, want
 }
 
 func TestReading(t *testing.T) {
@@ -109,6 +111,8 @@ func TestBadAnswers(t *testing.T) {
 		"top":           {func(x *reading) { x.a.Meta.OutputTop = nil }, errBad, "alternatives of 0 and 2 positions, want 2"},
 		"among":         {func(x *reading) { x.a.Meta.OutputAmong[0][0].Token = 1 }, errBad, "position 0 does not tell token 6"},
 		"experts":       {func(x *reading) { x.a.Meta.RoutedExperts = new("AQAAAA==") }, errBad, "routed_experts have 4 bytes for 5 tokens"},
+		"few experts":   {func(x *reading) { x.shape = rl.NewRoutes(1, 1, 5) }, errBad, "token 4 goes to expert 5, want less than 5"},
+		"more layers":   {func(x *reading) { x.shape = rl.NewRoutes(5, 1, 6) }, errBad, "want 20 a token: 1 experts in each of 5 layers"},
 		"clipped":       {func(x *reading) { x.a.Meta.Finish = &api.Finish{Type: "length", Length: 2}; x.r.Sampling.StopIDs = nil }, nil, "room for 2 tokens of a response, want 3"},
 		"no experts":    {func(x *reading) { x.a.Meta.RoutedExperts = nil }, nil, "--enable-return-routed-experts"},
 		"failed inside": {func(x *reading) { x.a.Meta.Finish = &api.Finish{Type: "abort", Status: 500, Message: "broke"} }, nil, "500: broke"},

@@ -256,6 +256,7 @@ func TestOtherFormatsAreRefused(t *testing.T) {
 		"it holds weights as fp8, and --rollout-format is bf16":    {Formats: sglang.Formats{Weights: "bf16"}},
 		"as auto, and --rollout-kv-format is fp8_e4m3":             {Formats: sglang.Formats{State: "fp8_e4m3"}},
 		"its context has 64 tokens, want at least --context-lengt": {Context: 65},
+		"start it with --enable-return-routed-experts":             {Routes: rl.NewRoutes(3, 2, 4)},
 	} {
 		opt.Log = slog.New(slog.DiscardHandler)
 		if _, err := sglang.Attach(t.Context(), c, opt); err == nil || !strings.Contains(err.Error(), want) {

@@ -165,7 +165,7 @@ func likelier(a, b rl.Alternative) int {
 
 func untold(t *testing.T, s *suite) {
 	got := s.generate(s.request(0, 1, 4))[0]
-	if got.Told != nil || got.PromptTold != nil || got.PromptLogProbs != nil || got.Experts != nil {
+	if got.Told != nil || got.PromptTold != nil || got.PromptLogProbs != nil || got.Experts != nil || got.Entries != nil {
 		t.Errorf("told is %+v, want nothing", got)
 	}
 }

@@ -171,6 +171,8 @@ func (f *Fake) admit(reqs []rl.Request) error {
 			return fmt.Errorf("request %d: %d of %d tokens of the prompt are to be scored, want all but the first at most", r.ID, r.Report.Tail, len(r.Prompt.Tokens))
 		case r.Report.Experts:
 			return fmt.Errorf("request %d: its experts are asked for, but a fake has none", r.ID)
+		case r.Report.Entries:
+			return fmt.Errorf("request %d: the entries that it reads are asked for, but a fake has none", r.ID)
 		}
 		given[r.ID] = true
 	}

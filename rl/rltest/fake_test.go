@@ -55,10 +55,10 @@ func TestFake(t *testing.T) {
 
 func TestFakeRefuses(t *testing.T) {
 	r := rl.Request{ID: 1, Prompt: prompts()[0], Sampling: rl.DefaultSampling()}
-	empty, long, tail, experts := r, r, r, r
+	empty, long, tail, experts, entries := r, r, r, r, r
 	empty.Prompt = &rl.Prompt{}
 	long.Sampling.MaxTokens = -1
-	tail.Report.Tail, experts.Report.Experts = 2, true
+	tail.Report.Tail, experts.Report.Experts, entries.Report.Entries = 2, true, true
 	serving := Serving(1, dice)
 	for _, tt := range []struct {
 		name   string
@@ -70,7 +70,8 @@ func TestFakeRefuses(t *testing.T) {
 		{"no prompt", serving, empty, "request 1 has no prompt"},
 		{"no tokens", serving, long, "most tokens are -1, want at least 0"},
 		{"the first token scored", serving, tail, "2 of 2 tokens of the prompt are to be scored"},
-		{"experts", serving, experts, "a fake has none"},
+		{"experts", serving, experts, "its experts are asked for, but a fake has none"},
+		{"entries", serving, entries, "the entries that it reads are asked for, but a fake has none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var last error
