@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -196,14 +197,7 @@ func drawn(seed uint64, odd int) []Tokens {
 	return batch
 }
 
-func unclear(row []float64) bool {
-	for _, v := range row {
-		if math.IsNaN(v) {
-			return true
-		}
-	}
-	return false
-}
+func unclear(row []float64) bool { return slices.ContainsFunc(row, math.IsNaN) }
 
 // On policy and at advantage -1 a token's gradient is what it weighs times what multiplies it.
 func TestWeightsAreThoseOfTheDefinition(t *testing.T) {
