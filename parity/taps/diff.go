@@ -2,6 +2,7 @@ package taps
 
 import (
 	"math"
+	"slices"
 
 	"furlong/tensor"
 )
@@ -98,14 +99,18 @@ func (d *Diff) Bins() []Bin {
 	return bins
 }
 
-// smallRow is the share of a tap's mean row below which a row counts as that long: where terms cancel, an error is not to be held
-// against what is left of them.
-const smallRow = 1.0 / 16
+// smallRow is the share of a tap's median row below which a row counts as that long: where terms cancel, an error is not to be held
+// against what is left of them. The median, since single rows of real models are a thousand times as long as others.
+const smallRow = 0.5
 
 // see sets errors, sizes and the worst row from rows a, as computed, and b, as recorded, each of width w; of logprobs in nats.
 func (d *Diff) see(a, b []float32, w int, nats bool) {
 	n := len(b) / w
-	floor := smallRow * norm(b) / math.Sqrt(math.Max(1, float64(n)))
+	sizes := make([]float64, n)
+	for i := range sizes {
+		sizes[i] = norm(b[i*w:][:w])
+	}
+	floor := smallRow * median(sizes)
 	d.Size = norm(b) / math.Sqrt(math.Max(1, float64(len(b))))
 	d.Errors, d.Same, d.At = make([]float64, n), true, -1
 	d.trend(a, b)
@@ -117,7 +122,7 @@ func (d *Diff) see(a, b []float32, w int, nats bool) {
 		}
 		e := math.Sqrt(sum)
 		if !nats {
-			e = over1(e, math.Max(norm(y), floor))
+			e = over1(e, math.Max(sizes[i], floor))
 		}
 		d.set(i, e)
 		if nats && x[0] > y[0] {
@@ -173,6 +178,15 @@ func (d *Diff) distance(x, y []float32) (sum float64) {
 		sum += e * e
 	}
 	return sum
+}
+
+// median returns the middle of x, 0 for nothing.
+func median(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	y := slices.Sorted(slices.Values(x))
+	return y[len(y)/2]
 }
 
 // norm returns the root of the sum of squares of what is a number.

@@ -11,7 +11,7 @@
 //
 // Shapes: a row is one token's (or one closed window's) values at a boundary: [D], streams [S, D], experts [k, F]. Row i of a tap is that of
 // position First+i. Choices are [k] numbers a row, -1 for none.
-// Units: errors are relative, |a-b| over |b| by row, b recorded and not smaller than a share of the tap's mean row; of logprobs they are nats.
+// Units: errors are relative, |a-b| over |b| by row, b recorded and not smaller than half the tap's median row; of logprobs they are nats.
 // Errors: values that name file, tensor, layer or boundary. A pass of a judge that panics comes out as an error.
 // Sources: ours; docs/formats/taps.md.
 package taps

@@ -20,6 +20,9 @@ type Judge struct {
 	Type    dtype.Type // of activations: F64 with the float64 reference; the zero Type is F32
 	FP8     bool       // attention state is kept as an FP8 cache keeps it
 
+	// Mem, if set, is where passes take memory from, so that the next one need not ask for it; one goroutine then uses the judge.
+	Mem *tensor.Arena
+
 	// Store, if set, makes the store of a layer from the one that it would have: for mistakes in what is kept, or seen of it.
 	Store func(layer int, s kv.Store) kv.Store
 }
@@ -77,7 +80,11 @@ func force(j Judge, s *Set, from, to int, ends bool) (diffs []Diff, err error) {
 		j.Type = dtype.F32
 	}
 	f := &forced{j: j, s: s, in: sequence(s.Tokens), rates: windows(j.Model), missing: map[place]bool{}, seen: map[string]*tensor.Tensor{}}
-	f.c = ops.NewCtx(j.Backend, &tensor.Arena{}, j.Type)
+	if j.Mem == nil {
+		j.Mem = &tensor.Arena{}
+	}
+	j.Mem.Reset()
+	f.c = ops.NewCtx(j.Backend, j.Mem, j.Type)
 	f.c.Watch = f.watch
 	defer func() {
 		if r := recover(); r != nil {

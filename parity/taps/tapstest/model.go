@@ -107,7 +107,7 @@ func Tokens(seed uint64, cfg dsv4.Config, n int) []int32 {
 
 // Judge returns a judge whose weights are prepared.
 func Judge(k kernels.Backend, m *dsv4.Model) taps.Judge {
-	j := taps.Judge{Model: m, Backend: k, Type: dtype.F32}
+	j := taps.Judge{Model: m, Backend: k, Type: dtype.F32, Mem: &tensor.Arena{}}
 	if _, wide := k.(*ref.Backend[float64]); wide {
 		j.Type = dtype.F64
 	}

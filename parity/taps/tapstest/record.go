@@ -16,11 +16,12 @@ func Sequence(ids []int32) *ops.Tokens {
 	return in
 }
 
-// Record returns the taps of one pass of j over all tokens, with logits and logprobs. spoil, if not nil, sees every result first and may write over it: that is
+// Record returns the taps of one pass of j, a judge that [Judge] made, over all tokens, with logits and logprobs. spoil, if not nil, sees every result first and may write over it: that is
 // a mistake in the op that made it.
 func Record(j taps.Judge, ids []int32, spoil ops.Watch) *taps.Set {
 	rec, s, in := taps.NewRecorder(j.Model), taps.NewSet(ids), Sequence(ids)
-	c := ops.NewCtx(j.Backend, &tensor.Arena{}, j.Type)
+	j.Mem.Reset()
+	c := ops.NewCtx(j.Backend, j.Mem, j.Type)
 	c.Watch = func(layer int, name string, x *tensor.Tensor, choice []int32) {
 		if spoil != nil {
 			spoil(layer, name, x, choice)
