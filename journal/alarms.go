@@ -1,9 +1,14 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
+	"sync"
 
+	"furlong/metrics"
+	"furlong/metrics/disk"
 	"furlong/metrics/run"
 	"furlong/orchestrator"
 	"furlong/rl"
@@ -28,10 +33,8 @@ const (
 var watches = []watch{
 	{equalGap, "error", func(s rl.Stats) string {
 		// Where samples are as fresh as the trainer, their logprobs must be the same bits.
-		age, known := s["rollout/staleness/max"]
-		fresh := known && age == 0 && s["rollout/staleness/steps"] == 0
-		if m := s["train/logp_diff/max"]; fresh && m != 0 {
-			return fmt.Sprintf("trainer and rollout engine differ by %.3g nats on a token though both hold the same weights: one of them has stale or damaged state", m)
+		if m := s["train/logp_diff/max"]; fresh(s) && m != 0 {
+			return fmt.Sprintf("trainer and rollout engine differ by %.3g nats on a token though both hold the same weights", m)
 		}
 		return ""
 	}},
@@ -41,12 +44,7 @@ var watches = []watch{
 		}
 		return ""
 	}},
-	{"nonfinite", "error", func(s rl.Stats) string {
-		if n := s["train/nonfinite_tokens"]; n > 0 {
-			return fmt.Sprintf("%.0f tokens have a logprob that is not finite", n)
-		}
-		return ""
-	}},
+	{"nonfinite", "error", nonfinite},
 	{"skipped", "error", func(s rl.Stats) string {
 		switch {
 		case s["train/skipped_steps"] == 0:
@@ -83,21 +81,63 @@ var watches = []watch{
 	}},
 }
 
+// nonfinite says whose logprobs are no numbers, and what that points to.
+func nonfinite(s rl.Stats) string {
+	n := s["train/nonfinite_tokens"]
+	if n <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%.0f tokens have a logprob that is not finite", n)
+	for _, of := range []struct{ who, points string }{
+		{"rollout", "the rollout engine says so: its weights or its attention state overflow or are damaged; furlong parity --self rollout shows which"},
+		{"trainer", "the trainer says so: a step has gone too far (see train/grad_norm of the cycles before) or its state is damaged; go on from a checkpoint with a smaller --lr"},
+		{"reference", "the reference says so, which does not change in a run: it is damaged or is no model of these tokens; furlong inspect --compare reads it again"},
+	} {
+		if k := s["train/nonfinite_tokens/"+of.who]; k > 0 {
+			text += fmt.Sprintf("; of %.0f %s", k, of.points)
+		}
+	}
+	return text
+}
+
+// The alarms of what the gap does from cycle to cycle.
+var (
+	gapDrift = watch{id: "gap-drift", severity: "warning"}
+	gapJump  = watch{id: "gap-jump", severity: "warning"}
+)
+
 // alarms writes what has begun or ceased to look wrong.
 func (j *Journal) alarms(r *orchestrator.Report) error {
+	why := sync.OnceValue(func() string { return j.cause(r) })
 	for _, w := range watches {
 		if w.id == equalGap && j.Mixed || w.id == mixedGap && !j.Mixed {
 			continue
 		}
-		if err := j.raise(w, r.Cycle, w.look(r.Stats)); err != nil {
+		ask := why
+		if w.id != equalGap && w.id != mixedGap {
+			ask = nil
+		}
+		if err := j.raise(w, r.Cycle, w.look(r.Stats), ask); err != nil {
 			return err
 		}
 	}
-	return nil
+	drift, jump := j.gap().see(r.Stats)
+	if !j.Mixed && fresh(r.Stats) {
+		drift, jump = "", "" // any gap at all is the alarm of equal formats
+	}
+	return errors.Join(j.raise(gapDrift, r.Cycle, drift, why), j.raise(gapJump, r.Cycle, jump, why))
 }
 
-// raise writes that something has begun to look wrong, in words, or with no words that it has ceased to.
-func (j *Journal) raise(w watch, cycle int, text string) error {
+func (j *Journal) gap() *gapWatch {
+	if j.watched == nil {
+		j.watched = newGapWatch()
+	}
+	return j.watched
+}
+
+// raise writes that something has begun to look wrong, in words, or with no words that it has ceased to. why, if there is one, is asked for the cause of what
+// begins.
+func (j *Journal) raise(w watch, cycle int, text string, why func() string) error {
 	if j.raised == nil {
 		j.raised = map[string]bool{}
 	}
@@ -108,8 +148,36 @@ func (j *Journal) raise(w watch, cycle int, text string) error {
 	a := run.Alarm{Kind: run.Raised, ID: w.id, Severity: w.severity, Cycle: cycle, Text: text}
 	if text == "" {
 		a.Kind, a.Text = run.Cleared, "no longer so"
-	} else {
-		j.Log.Warn("alarm", "id", w.id, "cycle", cycle, "text", text)
+		return j.Dir.WriteAlarm(a)
 	}
+	if why != nil {
+		if cause := why(); cause != "" {
+			a.Text += ". " + cause
+		}
+	}
+	j.Log.Warn("alarm", "id", w.id, "cycle", cycle, "text", a.Text)
 	return j.Dir.WriteAlarm(a)
+}
+
+// Recall brings the journal to where it was after a cycle of an earlier start of the run: what the gap had done by then, and which alarms stood. A run
+// that goes on neither forgets its level nor tells again what it has told.
+func (j *Journal) Recall(cycle int) error {
+	rows, _, err := metrics.ReadRows(filepath.Join(j.Dir.Path(), run.RowsFile))
+	if err != nil {
+		return err
+	}
+	rows, _ = metrics.Merge(rows)
+	for _, r := range rows {
+		if r.Kind == metrics.Cycle && r.Cycle <= cycle {
+			j.gap().see(r.Values)
+		}
+	}
+	told, _, err := disk.ReadLines(filepath.Join(j.Dir.Path(), run.AlarmsFile), run.ParseAlarm)
+	j.raised = map[string]bool{}
+	for _, a := range told {
+		if a.Cycle <= cycle {
+			j.raised[a.ID] = a.Kind == run.Raised
+		}
+	}
+	return err
 }

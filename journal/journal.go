@@ -22,7 +22,13 @@ type Journal struct {
 	Load  func() [][]uint32 // tokens of each expert in the last step, [layer][expert]; nil where it is not known
 	Tell  func(cycle int, phase string, stats rl.Stats)
 
-	raised map[string]bool
+	// Blind says why the rollout engine can't be asked to compute samples again, where a Report can't ask it.
+	Blind string
+	// Parity returns the command that holds the two engines against each other as they are now; nil for its bare name.
+	Parity func() string
+
+	raised  map[string]bool
+	watched *gapWatch
 }
 
 // Phase notes where the run is.
@@ -49,7 +55,7 @@ func (j *Journal) Updated(u *orchestrator.Update) error {
 	alarm := watch{id: "update", severity: "error"}
 	if u.Err != nil {
 		j.Log.Error("update refused", "version", u.Version.String(), "cycle", u.Cycle, "why", u.Err.Error())
-		return j.raise(alarm, u.Cycle, fmt.Sprintf("version %v does not serve: %v", u.Version, u.Err))
+		return j.raise(alarm, u.Cycle, fmt.Sprintf("version %v does not serve: %v", u.Version, u.Err), nil)
 	}
 	a := u.Attested
 	args := []any{"version", u.Version.String(), "cycle", u.Cycle, "state", u.State.String()}
@@ -60,7 +66,7 @@ func (j *Journal) Updated(u *orchestrator.Update) error {
 	}
 	j.Log.Info("weights updated", append(args, "tensors", u.Tensors, "bytes", u.Bytes,
 		"took_s", (u.Quantise+u.Gather+u.Apply).Seconds(), "stopped_s", u.Stop.Seconds())...)
-	return j.raise(alarm, u.Cycle, "")
+	return j.raise(alarm, u.Cycle, "", nil)
 }
 
 // Cycle writes everything that is known of a finished cycle.

@@ -104,7 +104,7 @@ func (l *Loop) saveLast(ctx context.Context) error {
 		<-b.done
 	}
 	if l.told != l.trained {
-		if err := l.publish(); err != nil {
+		if err := l.publish(ctx); err != nil {
 			return err
 		}
 	}

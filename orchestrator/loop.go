@@ -59,10 +59,12 @@ type Loop struct {
 	Eval func(ctx context.Context, cycle, lag int) error
 	// Evaluated reports whether an earlier start of the run has evaluated a cycle; nil: none has.
 	Evaluated func(cycle int) bool
-	Watch     Watcher
-	Clock     func() time.Time
-	Dir       string // of the checkpoints
-	Epoch     int    // how often the run was started before
+	// Rescore has the rollout engine look itself over, and compute samples again away from all that it keeps; nil where it can't.
+	Rescore func(context.Context, []*rl.Sample) (*rl.Rescored, error)
+	Watch   Watcher
+	Clock   func() time.Time
+	Dir     string // of the checkpoints
+	Epoch   int    // how often the run was started before
 
 	wg      sync.WaitGroup
 	flying  map[int]*batch
@@ -98,6 +100,10 @@ type Report struct {
 	Version rl.Version // served when the cycle ended
 	Samples []*rl.Sample
 	Stats   rl.Stats
+
+	// Rescore asks the rollout engine about samples of this cycle, while Cycle is told of it: what serves is what the cycle ended with. nil where the
+	// engine can't be asked.
+	Rescore func(samples []*rl.Sample) (*rl.Rescored, error)
 }
 
 // Run carries out the plan from where the loop stands, and returns when everything it started has ended. When ctx ends, it saves a checkpoint of
@@ -182,7 +188,7 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 	case Save:
 		return l.save(ctx)
 	}
-	return errors.Join(l.publish(), l.moving())
+	return errors.Join(l.publish(ctx), l.moving())
 }
 
 // take waits for the cycle's batch and begins the cycle's report.
@@ -256,12 +262,15 @@ func (l *Loop) lastSaved() string {
 }
 
 // publish hands the cycle's report to the watcher, with the time spent on each kind of step since the last report.
-func (l *Loop) publish() error {
+func (l *Loop) publish(ctx context.Context) error {
 	now := l.Clock()
 	account(l.report.Stats, l.times, now.Sub(l.toldAt).Seconds())
 	maps.Copy(l.report.Stats, l.update)
 	l.report.Version = l.version
 	l.times, l.update, l.toldAt, l.told = rl.Stats{}, rl.Stats{}, now, l.report.Cycle
+	if l.Rescore != nil {
+		l.report.Rescore = func(samples []*rl.Sample) (*rl.Rescored, error) { return l.Rescore(ctx, samples) }
+	}
 	return l.Watch.Cycle(&l.report)
 }
 
