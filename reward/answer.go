@@ -9,10 +9,30 @@ import (
 // longestAnswer is the most bytes of an answer that are looked at.
 const longestAnswer = 4096
 
+// deepest is how many braces may be open at once in a response. A deeper one is no answer and no attempt at one: it cannot
+// be judged.
+const deepest = 1 << 15
+
+// depth returns how many braces of text are open at once, at most.
+func depth(text string) int {
+	open, most := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case '{':
+			if open++; open > most {
+				most = open
+			}
+		case '}':
+			open = max(0, open-1)
+		}
+	}
+	return most
+}
+
 // An answer is what a response claims, and where it does.
 type answer struct {
 	text  string
-	where string // box, Answer: line, ####
+	where string // box, Answer: line, ####, <answer>
 }
 
 // A finder looks for one form of answer.
@@ -26,6 +46,7 @@ var (
 	inBox    = finder{"box", lastBox}
 	onLine   = finder{"Answer: line", lastLine}
 	onHashes = finder{"####", lastHashes}
+	inTags   = finder{"<answer>", lastTags}
 )
 
 // answerOf returns the answer of a response in the first form that occurs in it, or in none the reason why there is none.
@@ -44,7 +65,10 @@ func answerOf(r response, forms ...finder) (a answer, none string) {
 		}
 		return answer{found, f.where}, ""
 	}
-	return answer{}, `no answer: neither a complete \boxed{} nor an Answer: line`
+	if strings.Contains(text, box) {
+		return answer{}, `no answer: the response ends without a closed \boxed{}`
+	}
+	return answer{}, `no answer: neither a closed \boxed{} nor an Answer: line`
 }
 
 // The marks of a thought.
@@ -145,6 +169,19 @@ func lastHashes(text string) (string, bool) {
 		return "", false
 	}
 	return firstLine(text[i+len("####"):]), true
+}
+
+// lastTags returns what stands in the last <answer>...</answer>.
+func lastTags(text string) (string, bool) {
+	end := strings.LastIndex(text, "</answer>")
+	if end < 0 {
+		return "", false
+	}
+	begin := strings.LastIndex(text[:end], "<answer>")
+	if begin < 0 {
+		return "", false
+	}
+	return text[begin+len("<answer>") : end], true
 }
 
 // firstLine returns the first line of text that is not blank, without emphasis around it.

@@ -13,11 +13,11 @@ func Check(ctx context.Context, r rl.Rewarder, prompts []*rl.Prompt) error {
 	bad, first := 0, ""
 	for _, p := range prompts {
 		s := &rl.Sample{Prompt: p, Stop: rl.StopToken}
-		err := r.Reward(ctx, s)
+		f, err := look(ctx, r, s)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil && s.Verdict != rl.Invalid {
+		if err == nil && s.Verdict != rl.Invalid && !f.raised {
 			continue
 		}
 		if bad++; bad == 1 {
@@ -28,4 +28,15 @@ func Check(ctx context.Context, r rl.Rewarder, prompts []*rl.Prompt) error {
 		return fmt.Errorf("%d of %d labels cannot be graded; the first: %s", bad, len(prompts), first)
 	}
 	return nil
+}
+
+// look grades s and returns what the grader found besides, where r is one of ours.
+func look(ctx context.Context, r rl.Rewarder, s *rl.Sample) (finding, error) {
+	switch r := r.(type) {
+	case *Pool:
+		return r.judge(ctx, s)
+	case dispatcher:
+		return r.judge(s)
+	}
+	return finding{}, r.Reward(ctx, s)
 }

@@ -27,24 +27,28 @@ func TestGraders(t *testing.T) {
 		{"arithmetic", `\boxed{99999999999999999999}`, "7", rl.Wrong, "box 9999"},
 		{"arithmetic", "740", "740", rl.Wrong, "no complete"},
 		{"arithmetic", `\boxed{740}`, "74O", rl.Invalid, `label is "74O", want an integer`},
-		{"dapo", `Answer: \boxed{34}`, "34", rl.Right, `box "34" is 34`},
-		{"dapo", `Answer: 34.5`, "34", rl.Wrong, `Answer: line "34.5", want 34`},
-		{"dapo", `Answer: \boxed{12}`, "12.5", rl.Invalid, `label is "12.5", want a whole number`},
-		{"dapo", `Answer: x`, "x", rl.Invalid, `label is "x", want a whole number`},
-		{"dapo", `Answer: 34`, " ", rl.Invalid, `label is " ", want an answer`},
-		{"dapo", `Answer: 34`, "1,034", rl.Wrong, "want 1,034"},
-		{"gsm8k", "so 10 left\n#### 10,000", "10000", rl.Right, `#### "10,000" is 10000`},
-		{"gsm8k", "Answer: $18", "5*3=15 15+3=18\n#### 18", rl.Right, `Answer: line "$18" is 18`},
-		{"gsm8k", "#### 18 eggs", "18", rl.Wrong, "is no number"},
-		{"gsm8k", "####", "18", rl.Wrong, "is no number"},
+		{"dapo", `Answer: \boxed{34}`, "34", rl.Right, `"34" is "34"`},
+		{"dapo", `Answer: 34.5`, "34", rl.Wrong, `"34.5" is not "34"`},
+		{"dapo", `Answer: \boxed{12}`, "12.5", rl.Right, ""},
+		{"dapo", `Answer: x`, "x", rl.Wrong, "breaks"},
+		{"dapo", `34`, "34", rl.Wrong, "no answer"},
+		{"gsm8k", "so 10 left\n#### 10,000", "10000", rl.Right, `####: 10,000 equals 10000 as rationals`},
+		{"gsm8k", "Answer: $18", "5*3=15 15+3=18\n#### 18", rl.Right, `Answer: line: $18 `},
+		{"gsm8k", "#### 18 eggs", "18", rl.Wrong, "18 eggs is not 18"},
+		{"gsm8k", "####", "18", rl.Wrong, "#### is empty"},
 		{"gsm8k", "18", "18", rl.Wrong, "no answer"},
 		{"gsm8k", "#### 18", "eighteen", rl.Invalid, "want a number"},
-		{"math", "#### 18", "18", rl.Wrong, "no answer"},
-		{"math", `\boxed{p-q}`, "p - q", rl.Right, `box "p-q" is "p - q" as text`},
-		{"math", `\boxed{}`, "", rl.Invalid, `label is "", want an answer`},
-		{"math", `\boxed{34}`, strings.Repeat("1", 5000), rl.Invalid, "label is 5000 bytes long"},
-		{"math", `_Answer:_ 34`, "34", rl.Right, ""},
-		{"math", `unanswer: 34`, "34", rl.Wrong, "no answer"},
+		{"furlong", "#### 18", "18", rl.Wrong, "no answer: neither"},
+		{"furlong", `\boxed{18`, "18", rl.Wrong, `the response ends without a closed \boxed{}`},
+		{"furlong", `\boxed{p-q}`, "p - q", rl.Right, `box: p-q equals p - q by form`},
+		{"furlong", `\boxed{1/2}`, "0.5", rl.Right, "box: 1/2 equals 0.5 as rationals"},
+		{"furlong", `\boxed{}`, "", rl.Invalid, `label is "", want an answer`},
+		{"furlong", `\boxed{}`, "3", rl.Wrong, `box is empty`},
+		{"furlong", `\boxed{34}`, strings.Repeat("1", 5000), rl.Invalid, "label is 5000 bytes long"},
+		{"furlong", `_Answer:_ 34`, "34", rl.Right, ""},
+		{"furlong", `unanswer: 34`, "34", rl.Wrong, "no answer"},
+		{"furlong", `\boxed{17\cdot2}`, "34", rl.Wrong, "it would have to be worked out"},
+		{"math", `\boxed{34}`, "34", rl.Right, "by the published rules"},
 		{"exact", " 34 \n", "34", rl.Right, "response is the label"},
 		{"exact", "<think>a</think> 34<|im_end|>", "34", rl.Right, ""},
 		{"exact", "34.", "34", rl.Wrong, `response is "34.", want "34"`},
@@ -63,7 +67,7 @@ func TestGraders(t *testing.T) {
 func TestNewNamesTheNearest(t *testing.T) {
 	for given, want := range map[string]string{"maths": "math", "gsm8": "gsm8k", "DAPO": "dapo", "aritmetic": "arithmetic", "extract": "exact"} {
 		_, err := New(given)
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("grader is %q, want one of arithmetic, math, dapo, gsm8k, exact; the nearest is %q", given, want)) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("grader is %q, want one of furlong, math, deepscaler, dapo, gsm8k, countdown, exact, arithmetic; the nearest is %q", given, want)) {
 			t.Errorf("New(%q): error is %v, want %q as the nearest", given, err, want)
 		}
 	}
@@ -76,9 +80,9 @@ func TestMetadataGoesFirst(t *testing.T) {
 		why             string
 	}{
 		{"exact", "", rl.Wrong, "exact: "},
-		{"exact", `{"rm_type":"math"}`, rl.Right, "math: "},
+		{"exact", `{"rm_type":"furlong"}`, rl.Right, "furlong: "},
 		{"exact", `{"other":1}`, rl.Wrong, "exact: "},
-		{"", `{"rm_type":"math"}`, rl.Right, "math: "},
+		{"", `{"rm_type":"furlong"}`, rl.Right, "furlong: "},
 		{"", "", rl.Invalid, "names no rm_type"},
 		{"exact", `{"rm_type":"mth"}`, rl.Invalid, `the nearest is "math"`},
 		{"exact", `{"rm_type":3}`, rl.Invalid, "metadata: "},
@@ -100,18 +104,20 @@ func TestMetadataGoesFirst(t *testing.T) {
 
 func TestCheckLabels(t *testing.T) {
 	r, _ := New("dapo")
-	prompts := []*rl.Prompt{{ID: "a", Label: "1"}, {ID: "b", Label: "1.5"}, {ID: "c", Label: "x"}}
-	want := `2 of 3 labels cannot be graded; the first: prompt b: dapo: label is "1.5", want a whole number`
-	if err := Check(t.Context(), r, prompts); err == nil || err.Error() != want {
-		t.Errorf("Check = %v, want %s", err, want)
-	}
-	if err := Check(t.Context(), r, prompts[:1]); err != nil {
-		t.Errorf("Check = %v, want none", err)
+	prompts := []*rl.Prompt{{ID: "a", Label: "1"}, {ID: "b", Label: "y"}, {ID: "c", Label: "x"}}
+	want := `2 of 3 labels cannot be graded; the first: prompt b: dapo: the published grader breaks on the label "y", which counts as wrong`
+	for _, grades := range []rl.Rewarder{r, NewPool(r, Default())} {
+		if err := Check(t.Context(), grades, prompts); err == nil || err.Error() != want {
+			t.Errorf("Check = %v, want %s", err, want)
+		}
+		if err := Check(t.Context(), grades, prompts[:1]); err != nil {
+			t.Errorf("Check = %v, want none", err)
+		}
 	}
 }
 
 func Example() {
-	r, err := New("math")
+	r, err := New("furlong")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -123,5 +129,5 @@ func Example() {
 	fmt.Println(s.Why)
 	// Output:
 	// 1 right <nil>
-	// math: box "1{,}234" is 1234
+	// furlong: box: 1{,}234 equals 1234 as rationals
 }

@@ -16,9 +16,10 @@ var ErrTimeout = errors.New("grader ran out of time")
 
 // Config is what grading can be told. The zero value is not usable; start from Default.
 type Config struct {
-	Type     string        `flag:"rm-type" help:"grader: arithmetic, math, dapo, gsm8k or exact; a prompt's metadata rm_type goes first"`
+	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, gsm8k, countdown, exact or arithmetic; a prompt's metadata rm_type goes first"`
 	Workers  int           `flag:"grader-workers" help:"samples graded at once; 0 takes one a processor"`
 	Deadline time.Duration `flag:"grader-timeout" help:"longest time for one sample"`
+	Rules
 }
 
 // Default returns the settings without a grader's name.
@@ -35,6 +36,9 @@ func (c Config) Validate() error {
 	}
 	if c.Deadline <= 0 {
 		errs = append(errs, fmt.Errorf("--grader-timeout is %v, want more than 0", c.Deadline))
+	}
+	if c.Tolerance < 0 || c.Tolerance > 0.1 || c.Tolerance != c.Tolerance {
+		errs = append(errs, fmt.Errorf("--grade-rel-tol is %v, want 0 to 0.1", c.Tolerance))
 	}
 	return errors.Join(errs...)
 }
@@ -59,40 +63,59 @@ func NewPool(r rl.Rewarder, c Config) *Pool {
 
 // Reward judges one sample within the deadline. On any error s is Invalid, but for an end of ctx: then it is left alone.
 func (p *Pool) Reward(ctx context.Context, s *rl.Sample) error {
+	_, err := p.judge(ctx, s)
+	return err
+}
+
+// A judged is what came of one sample.
+type judged struct {
+	sample  rl.Sample
+	finding finding
+	err     error
+}
+
+// judge is Reward with what the grader found besides.
+func (p *Pool) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 	limited, cancel := context.WithTimeout(ctx, p.deadline)
 	defer cancel()
-	judged, done := *s, make(chan error, 1)
-	go func() { done <- call(limited, p.rewarder, &judged) }()
-	var err error
+	done := make(chan judged, 1)
+	go func() { done <- call(limited, p.rewarder, *s) }()
+	var j judged
 	select {
-	case err = <-done:
+	case j = <-done:
 	case <-limited.Done():
-		err = ErrTimeout
+		j.err = ErrTimeout
 	}
 	switch {
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, context.DeadlineExceeded):
-		err = ErrTimeout // the grader saw the deadline itself
-	case err == nil && judged.Verdict == rl.Ungraded:
-		err = errors.New("grader gave no verdict")
+		return finding{}, ctx.Err()
+	case errors.Is(j.err, context.DeadlineExceeded):
+		j.err = ErrTimeout // the grader saw the deadline itself
+	case j.err == nil && j.sample.Verdict == rl.Ungraded:
+		j.err = errors.New("grader gave no verdict")
 	}
-	if err != nil {
-		spoil(s, err.Error())
-		return err
+	if j.err != nil {
+		spoil(s, j.err.Error())
+		return j.finding, j.err
 	}
-	s.Reward, s.Verdict, s.Why = judged.Reward, judged.Verdict, judged.Why
-	return nil
+	s.Reward, s.Verdict, s.Why = j.sample.Reward, j.sample.Verdict, j.sample.Why
+	return j.finding, nil
 }
 
-// call turns a panic of the grader into an error.
-func call(ctx context.Context, r rl.Rewarder, s *rl.Sample) (err error) {
+// call grades a copy of a sample and turns a panic of the grader into an error.
+func call(ctx context.Context, r rl.Rewarder, s rl.Sample) (j judged) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("grader panicked: %v", p)
+			j.err = fmt.Errorf("grader panicked: %v", p)
 		}
 	}()
-	return r.Reward(ctx, s)
+	j.sample = s
+	if d, ok := r.(dispatcher); ok {
+		j.finding, j.err = d.judge(&j.sample)
+	} else {
+		j.err = r.Reward(ctx, &j.sample)
+	}
+	return j
 }
 
 // Counts are the verdicts of many samples.
@@ -101,11 +124,19 @@ type Counts struct {
 	Invalid      int // all that were not judged, those below included
 	Timeout      int
 	Broken       int   // graders that returned an error or panicked
+	Raised       int   // wrong because a published grader breaks there
+	Over         int   // wrong because a comparison was too large to be worked out
 	First        error // the first of these errors
 }
 
 // add counts one sample.
-func (c *Counts) add(s *rl.Sample, err error) {
+func (c *Counts) add(s *rl.Sample, f finding, err error) {
+	if f.raised {
+		c.Raised++
+	}
+	if f.over {
+		c.Over++
+	}
 	switch s.Verdict {
 	case rl.Right:
 		c.Right++
@@ -128,13 +159,13 @@ func (c *Counts) add(s *rl.Sample, err error) {
 // Grade judges all samples, in place, and counts the verdicts. Its own error is only that ctx ended; then some samples are
 // not judged.
 func (p *Pool) Grade(ctx context.Context, samples []*rl.Sample) (Counts, error) {
-	errs := make([]error, len(samples))
+	errs, findings := make([]error, len(samples)), make([]finding, len(samples))
 	next := make(chan int)
 	var workers sync.WaitGroup
 	for range min(p.workers, len(samples)) {
 		workers.Go(func() {
 			for i := range next {
-				errs[i] = p.Reward(ctx, samples[i])
+				findings[i], errs[i] = p.judge(ctx, samples[i])
 			}
 		})
 	}
@@ -148,7 +179,7 @@ func (p *Pool) Grade(ctx context.Context, samples []*rl.Sample) (Counts, error) 
 	}
 	var c Counts
 	for i, s := range samples {
-		c.add(s, errs[i])
+		c.add(s, findings[i], errs[i])
 	}
 	return c, nil
 }

@@ -124,7 +124,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		}
 		return samples
 	}
-	r, _ := New("math")
+	r, _ := New("furlong")
 	serial, parallel := make1000(), make1000()
 	one, err1 := NewPool(r, Config{Workers: 1, Deadline: time.Minute}).Grade(t.Context(), serial)
 	many, err2 := NewPool(r, Config{Workers: 64, Deadline: time.Minute}).Grade(t.Context(), parallel)

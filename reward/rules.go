@@ -1,73 +1,95 @@
 package reward
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+
+	"furlong/reward/mathexpr"
+	"furlong/reward/published"
+	"furlong/rl"
 )
 
-// mathematics judges by a label that is a number or else any text.
-func mathematics(r response, label string) finding {
-	return compare(r, label, func(gold) bool { return true }, "", inBox, onLine)
-}
-
-// dapo wants a label as DAPO-Math-17K has them: a whole number.
-func dapo(r response, label string) finding {
-	whole := func(g gold) bool { return g.numeric && g.value.IsInt() && !g.percent && g.unit == "" }
-	return compare(r, label, whole, "a whole number", inBox, onLine)
+// furlong judges by the last box or else the last Answer: line, as mathematical objects.
+func furlong(r response, g Gold, rules Rules) finding {
+	return compare(r, g, rules, false, inBox, onLine)
 }
 
 // gsm8k wants a label as GSM8K has them: a number, or the solution with the number behind ####.
-func gsm8k(r response, label string) finding {
-	if _, after, ok := strings.Cut(label, "####"); ok {
-		label = after
+func gsm8k(r response, g Gold, rules Rules) finding {
+	if g.Alternatives == nil {
+		if _, after, ok := strings.Cut(g.Text, "####"); ok {
+			g.Text = after
+		}
 	}
-	return compare(r, label, func(g gold) bool { return g.numeric }, "a number", inBox, onLine, onHashes)
+	return compare(r, g, rules, true, inBox, onLine, onHashes)
 }
 
-// A gold is a label, read.
-type gold struct {
-	number
-	numeric bool
-	text    string // tidy
-}
-
-// compare judges r by the last answer in one of the forms. A label that is empty or not suited makes it invalid.
-func compare(r response, label string, suited func(gold) bool, want string, forms ...finder) finding {
-	if len(label) > longestAnswer {
-		return invalid("label is %d bytes long, want at most %d", len(label), longestAnswer)
-	}
-	g := gold{text: tidy(label)}
-	g.number, g.numeric = parseNumber(g.text)
-	switch {
-	case g.text == "":
-		return invalid("label is %q, want an answer", label)
-	case !suited(g):
-		return invalid("label is %.60q, want %s", label, want)
+// compare judges r by the last answer in one of the forms. A label that is empty, too long or not suited makes it invalid.
+func compare(r response, g Gold, rules Rules, numeric bool, forms ...finder) finding {
+	for _, text := range g.texts() {
+		if err := suited(text, numeric); err != nil {
+			return invalid("%v", err)
+		}
 	}
 	a, none := answerOf(r, forms...)
 	if none != "" {
 		return wrong("%s", none)
 	}
-	return g.judge(a)
+	if strings.TrimSpace(a.text) == "" {
+		return wrong("%s is empty", a.where)
+	}
+	var first finding
+	for i, text := range g.texts() {
+		f := against(a, text, rules)
+		if f.verdict == rl.Right {
+			return f
+		}
+		if i == 0 {
+			first = f
+		}
+		first.over = first.over || f.over
+	}
+	if n := len(g.texts()); n > 1 {
+		first.why += fmt.Sprintf("; nor any of the other %d alternatives", n-1)
+	}
+	return first
 }
 
-// judge compares as numbers where the label is one, else as text.
-func (g gold) judge(a answer) finding {
-	text := tidy(a.text)
-	if !g.numeric {
-		if asText(text) == asText(g.text) && text != "" {
-			return right("%s %.60q is %.60q as text", a.where, a.text, g.text)
-		}
-		return wrong("%s %.60q, want %.60q as text", a.where, a.text, g.text)
-	}
-	n, ok := parseNumber(text)
+// suited reports what is wrong with a label.
+func suited(text string, numeric bool) error {
 	switch {
-	case !ok:
-		return wrong("%s %.60q is no number, want %.60s", a.where, a.text, g.text)
-	case n.equals(g.number):
-		return right("%s %.60q is %.60s", a.where, a.text, g.text)
+	case len(text) > longestAnswer:
+		return fmt.Errorf("label is %d bytes long, want at most %d", len(text), longestAnswer)
+	case mathexpr.Tidy(text) == "":
+		return fmt.Errorf("label is %q, want an answer", text)
 	}
-	return wrong("%s %.60q, want %.60s", a.where, a.text, g.text)
+	if _, ok := mathexpr.IsLiteral(text); numeric && !ok {
+		return fmt.Errorf("label is %.60q, want a number", text)
+	}
+	return nil
+}
+
+// against compares an answer with one label.
+func against(a answer, label string, rules Rules) finding {
+	res := mathexpr.Equal(unboxed(label), a.text, mathexpr.Rules{Unevaluated: rules.Unevaluated, Tolerance: rules.Tolerance})
+	f := wrong("%s: %s", a.where, res.Why)
+	if res.Equal {
+		f = right("%s: %s", a.where, res.Why)
+	}
+	f.over = res.Over
+	return f
+}
+
+// unboxed returns what stands in the last box of a label, or the label.
+func unboxed(label string) string {
+	if !strings.Contains(label, box) {
+		return label
+	}
+	if inner, ok := lastBox(label); ok {
+		return inner
+	}
+	return label
 }
 
 var (
@@ -77,9 +99,10 @@ var (
 
 // arithmetic is the reward of the recipe tiny-arithmetic: the last complete \boxed{integer} and nothing else, wherever it
 // stands and however the response ended.
-func arithmetic(r response, label string) finding {
-	if !integer.MatchString(label) {
-		return invalid("label is %.60q, want an integer", label)
+func arithmetic(r response, g Gold, _ Rules) finding {
+	label := g.Text
+	if g.Alternatives != nil || !integer.MatchString(label) {
+		return invalid("label is %.60q, want an integer", g.String())
 	}
 	all := boxedInteger.FindAllStringSubmatch(r.text, -1)
 	if all == nil {
@@ -105,16 +128,57 @@ func canonical(s string) string {
 }
 
 // exact wants the label itself, blanks and end tokens around it aside; of a response with thoughts what comes after them.
-func exact(r response, label string) finding {
-	if strings.TrimSpace(label) == "" {
-		return invalid("label is %q, want an answer", label)
+func exact(r response, g Gold, _ Rules) finding {
+	for _, label := range g.texts() {
+		if strings.TrimSpace(label) == "" {
+			return invalid("label is %q, want an answer", label)
+		}
 	}
 	text, none := scope(r)
-	switch {
-	case none != "":
+	if none != "" {
 		return wrong("%s", none)
-	case text == strings.TrimSpace(label):
-		return right("response is the label")
 	}
-	return wrong("response is %.60q, want %.60q", text, strings.TrimSpace(label))
+	for _, label := range g.texts() {
+		if text == strings.TrimSpace(label) {
+			return right("response is the label")
+		}
+	}
+	return wrong("response is %.60q, want %.60q", text, strings.TrimSpace(g.String()))
+}
+
+// The published graders.
+
+func publishedMath(r response, g Gold, _ Rules) finding {
+	v, pred := published.Math(r.text, published.Gold{Text: g.Text, Falsy: g.Falsy, Alternatives: g.Alternatives})
+	return quote(v, pred, g)
+}
+
+func publishedDeepScaler(r response, g Gold, _ Rules) finding {
+	v, pred := published.DeepScaler(r.text, published.Gold{Text: g.Text, Falsy: g.Falsy, Alternatives: g.Alternatives})
+	return quote(v, pred, g)
+}
+
+func publishedDAPO(r response, g Gold, _ Rules) finding {
+	if g.Alternatives != nil {
+		return quote(published.Verdict{Raised: true}, "", g)
+	}
+	v, pred := published.DAPO(r.text, g.Text)
+	return quote(v, pred, g)
+}
+
+// quote tells what a published grader says.
+func quote(v published.Verdict, pred string, g Gold) finding {
+	f := wrong("%.60q is not %.60q by the published rules", pred, g.String())
+	switch {
+	case v.Right:
+		return right("%.60q is %.60q by the published rules", pred, g.String())
+	case v.Raised:
+		f = wrong("the published grader breaks on the label %.60q, which counts as wrong", g.String())
+	case v.Over:
+		f = wrong("%.60q against %.60q would take too long to work out, which counts as wrong", pred, g.String())
+	case pred == "" || pred == "[INVALID]":
+		f = wrong("no answer where the published rules look for one")
+	}
+	f.raised, f.over = v.Raised, v.Over
+	return f
 }

@@ -1,0 +1,137 @@
+package mathexpr
+
+import (
+	"regexp"
+	"strings"
+)
+
+// wrappings are what may surround an answer as a whole.
+var wrappings = [][2]string{
+	{"$$", "$$"},
+	{"$", "$"},
+	{`\(`, `\)`},
+	{`\[`, `\]`},
+	{"**", "**"},
+	{"`", "`"},
+	{`\text{`, "}"},
+	{`\mathbf{`, "}"},
+	{`\textbf{`, "}"},
+	{`\mathrm{`, "}"},
+	{`\boxed{`, "}"},
+	{`\displaystyle{`, "}"},
+	{"{", "}"},
+	{`\mbox{`, "}"},
+	{`\boldsymbol{`, "}"},
+}
+
+// Tidy returns an answer without what surrounds it: blanks, $ and \( \), a box, emphasis, a full stop.
+func Tidy(text string) string {
+	for range mostBytes {
+		n := len(text)
+		if text = peel(text); len(text) == n {
+			break
+		}
+	}
+	return text
+}
+
+// peel takes one layer off.
+func peel(text string) string {
+	text = strings.TrimSpace(text)
+	if t, ok := strings.CutSuffix(text, "."); ok && !strings.HasSuffix(t, `\left`) && !strings.HasSuffix(t, `\right`) && !strings.HasSuffix(t, ".") {
+		text = strings.TrimSpace(t)
+	}
+	for _, space := range []string{`\,`, `\;`, `\!`, `\ `, `\quad`} {
+		text = strings.TrimSpace(strings.TrimPrefix(text, space))
+		if t, ok := strings.CutSuffix(text, space); ok && !strings.HasSuffix(t, `\`) {
+			text = strings.TrimSpace(t)
+		}
+	}
+	for _, w := range wrappings {
+		inner, ok := strings.CutPrefix(text, w[0])
+		if !ok {
+			continue
+		}
+		if inner, ok = strings.CutSuffix(inner, w[1]); ok && (w[1] != "}" || balanced(inner)) && (w[0] != "$" || strings.Count(inner, "$") == strings.Count(inner, `\$`)) && !strings.HasSuffix(inner, `\`) {
+			return inner
+		}
+	}
+	return text
+}
+
+// balanced reports whether the braces of text close within it, so that none of them belongs to what surrounds it.
+func balanced(text string) bool {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth < 0 {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}
+
+// markup is what does not matter in a text.
+var markup = strings.NewReplacer(`\left`, "", `\right`, "", `\displaystyle`, "", `\dfrac`, `\frac`, `\tfrac`, `\frac`, `\!`, "", `\,`, "", `\;`, "", `\:`, "", `\ `, "",
+	" ", "", "\t", "", "\n", "", "\r", "", "\u00a0", "", "~", "", `\quad`, "", "$", "", "\u2212", "-")
+
+var (
+	textCommand = regexp.MustCompile(`\\(?:text|textbf|textit|textrm|textnormal|mbox|mathrm|mathbf|mathit|operatorname|boldsymbol)\{([^{}]*)\}`)
+	// betweenDigits matches a digit and the blanks that keep it from the next one.
+	betweenDigits = regexp.MustCompile(`(\d)(?:[\s~]|\\[,;: !])+\b`)
+	choice        = regexp.MustCompile(`^\(?([A-Za-z])[).]?$`)
+	wordy         = regexp.MustCompile(`^[\p{L}'’,.;-]*\p{L}[\p{L}'’,.;-]+$`)
+)
+
+// squeeze returns a text in the form in which texts are compared: without spaces and markup, a lettered choice without
+// parentheses, words in lower case.
+func squeeze(tidy string) string {
+	hadText := textCommand.MatchString(tidy)
+	text := betweenDigits.ReplaceAllString(textCommand.ReplaceAllString(tidy, "$1"), "$1\x00") // 7 3/4 is not 73/4
+	text = markup.Replace(text)
+	if m := choice.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	if wordy.MatchString(text) || hadText && !strings.ContainsAny(text, `\^_{}`) {
+		return strings.ToLower(text)
+	}
+	return text
+}
+
+// sameText compares texts.
+func sameText(a, b string) bool {
+	x, y := squeeze(a), squeeze(b)
+	if x == "" || x != y {
+		return false
+	}
+	if wordy.MatchString(x) { // words that are one only when their spaces go are not
+		return len(strings.Fields(a)) == len(strings.Fields(b)) || textCommand.MatchString(a) || textCommand.MatchString(b) || len(strings.Fields(a)) > 1 && len(strings.Fields(b)) > 1
+	}
+	return true
+}
+
+// asText returns the text that an object is: its words, or the letters of a product of single ones.
+func asText(n *Node) string {
+	switch n.Kind {
+	case Text:
+		return strings.ToLower(squeeze(n.Name))
+	case Symbol, Constant:
+		return strings.ToLower(n.Name)
+	case Mul:
+		var s strings.Builder
+		for _, a := range n.Args {
+			if a.Kind != Symbol && a.Kind != Constant {
+				return ""
+			}
+			s.WriteString(a.Name)
+		}
+		return strings.ToLower(s.String())
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package published
+
+import (
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// pythonFloat matches what Python's float() reads, beside inf and nan.
+var pythonFloat = regexp.MustCompile(`^[+-]?(?:\d(?:_?\d)*\.?(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][+-]?\d(?:_?\d)*)?$`)
+
+// float reads text as Python's float() does.
+func float(text string) (float64, bool) {
+	text = strings.TrimFunc(text, isSpace)
+	switch strings.ToLower(strings.TrimLeft(text, "+-")) {
+	case "inf", "infinity", "nan":
+		if len(strings.TrimLeft(text, "+-")) < len(text)-1 {
+			return 0, false
+		}
+		if strings.EqualFold(strings.TrimLeft(text, "+-"), "nan") {
+			return math.NaN(), true
+		}
+		if text[0] == '-' {
+			return math.Inf(-1), true
+		}
+		return math.Inf(1), true
+	}
+	if !pythonFloat.MatchString(text) {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(strings.ReplaceAll(text, "_", ""), 64)
+	if err != nil && !math.IsInf(x, 0) {
+		return 0, false
+	}
+	return x, true
+}
+
+// isSpace reports what Python's str.strip takes off.
+func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
+
+// truncated writes x without its decimals, as str(int(x)) does. It fails for what is not finite.
+func truncated(x float64) (string, bool) {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return "", false
+	}
+	i, _ := new(big.Float).SetFloat64(math.Trunc(x)).Int(nil)
+	return i.String(), true
+}
+
+// nearWhole reports whether x is a whole number to 1e-7. raises is what Python raises where rounding an infinity.
+func nearWhole(x float64) (whole, raises bool) {
+	switch {
+	case math.IsInf(x, 0):
+		return false, true
+	case math.IsNaN(x):
+		return false, false
+	}
+	return math.Abs(x-math.RoundToEven(x)) <= 1e-7, false
+}
