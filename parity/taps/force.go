@@ -67,6 +67,7 @@ type forced struct {
 
 	wide    int                       // elements of all streams of a token
 	seen    map[string]*tensor.Tensor // of this layer
+	shown   map[place]bool
 	missing map[place]bool            // seen, but not recorded, or not to be put in the judge's place
 	diffs   []Diff
 	last    string // boundary that was shown last
@@ -79,7 +80,7 @@ func force(j Judge, s *Set, from, to int, ends bool) (diffs []Diff, err error) {
 	if j.Type == dtype.Invalid {
 		j.Type = dtype.F32
 	}
-	f := &forced{j: j, s: s, in: sequence(s.Tokens), rates: windows(j.Model), missing: map[place]bool{}, seen: map[string]*tensor.Tensor{}}
+	f := &forced{j: j, s: s, in: sequence(s.Tokens), rates: windows(j.Model), missing: map[place]bool{}, shown: map[place]bool{}, seen: map[string]*tensor.Tensor{}}
 	if j.Mem == nil {
 		j.Mem = &tensor.Arena{}
 	}
@@ -101,7 +102,19 @@ func force(j Judge, s *Set, from, to int, ends bool) (diffs []Diff, err error) {
 	if ends {
 		f.end(x)
 	}
+	f.absent(from, to)
 	return f.diffs, nil
+}
+
+// absent reports what was recorded in the layers that ran, and that the judge does not compute.
+func (f *forced) absent(from, to int) {
+	for _, t := range f.s.Taps() {
+		if t.Layer < from || t.Layer >= to || f.shown[t.place()] {
+			continue
+		}
+		f.diffs = append(f.diffs, Diff{Layer: t.Layer, Name: t.Name, First: t.First, Rate: 1, At: -1, Problem: "the judge computes nothing there: its layer is of another kind"})
+	}
+	slices.SortStableFunc(f.diffs, func(a, b Diff) int { return place{a.Layer, a.Name}.compare(place{b.Layer, b.Name}) })
 }
 
 // accepts reports why the judge can't run over the tokens.
@@ -187,7 +200,7 @@ func (f *forced) watch(layer int, name string, x *tensor.Tensor, choice []int32)
 	if !ok {
 		panic(fmt.Sprintf("boundary %s has no place in the order of computation", f.last))
 	}
-	f.seen[name] = x
+	f.seen[name], f.shown[place{layer, name}] = x, true
 	t := f.s.Find(layer, name)
 	if t == nil {
 		f.missing[place{layer, name}] = true

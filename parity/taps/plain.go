@@ -31,8 +31,7 @@ func plain(sa, sb *Set, a, b *Tap) Diff {
 	end := min(a.First+a.Rows(), b.First+b.Rows())
 	switch {
 	case end <= d.First:
-		d.First = b.First
-		d.Problem = "no row is of both"
+		d.Skipped = "no row is of both"
 	case at.Choice:
 		d.sets(a, b, end)
 	case !slices.Equal(a.Shape, b.Shape):
