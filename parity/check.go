@@ -177,12 +177,7 @@ func ids(list []int32) string {
 // configs compares what both say of the model's shape, value by value. What only one side says is no difference.
 func (c *checker) configs(a, b map[string]any) {
 	k := Check{Name: "config", OK: true, A: keys(a), B: keys(b)}
-	var says []string
-	for _, name := range slices.Sorted(maps.Keys(a)) {
-		if y, ok := b[name]; ok {
-			says = append(says, different(name, plain(a[name]), plain(y))...)
-		}
-	}
+	says := DifferentConfigs(a, b)
 	if n := len(says); n > mostSaid {
 		says = append(says[:mostSaid], fmt.Sprintf("and %d more", n-mostSaid))
 	}
@@ -200,6 +195,16 @@ func keys(m map[string]any) string {
 		return ""
 	}
 	return fmt.Sprintf("%d values", len(m))
+}
+
+// DifferentConfigs says in what two models differ, where both say; nil in nothing.
+func DifferentConfigs(a, b map[string]any) (says []string) {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if y, ok := b[name]; ok {
+			says = append(says, different(name, plain(a[name]), plain(y))...)
+		}
+	}
+	return says
 }
 
 // plain returns a value as JSON has it, so that numbers of all types compare.
@@ -271,14 +276,14 @@ func (c *checker) weights(a, b About) {
 // formats notes how numbers are held: different formats make a gap that is no mistake.
 func (c *checker) formats(a, b About) {
 	k := Check{Name: "formats", A: a.formats(), B: b.formats(), OK: true}
-	if differInFormat(a, b) {
+	if DifferentFormats(a, b) {
 		k.Says = "formats differ: a gap is to be expected, and has to be explained by them"
 	}
 	c.add(k, "")
 }
 
-// differInFormat reports whether both say how they hold something, and hold it otherwise.
-func differInFormat(a, b About) bool {
+// DifferentFormats reports whether both say how they hold something, and hold it otherwise.
+func DifferentFormats(a, b About) bool {
 	for _, f := range [][2]string{{a.Weights, b.Weights}, {a.KV, b.KV}, {a.Arithmetic, b.Arithmetic}} {
 		if f[0] != "" && f[1] != "" && f[0] != f[1] {
 			return true

@@ -204,17 +204,19 @@ type SequenceRow struct {
 type Divergence struct {
 	Method   string `json:"method"` // "forced" by a judge, or "growth" from op to op where there is none, which is weaker
 	Judge    string `json:"judge,omitempty"`
-	Sequence int    `json:"sequence"` // index into Report.Sequences
+	Side     string `json:"side,omitempty"` // A or B: whose taps the judge was held against; "" without a judge
+	Sequence int    `json:"sequence"`       // index into Report.Sequences
 	Found    bool   `json:"found"`
 	Layer    int    `json:"layer"` // -1 outside the blocks
 	Op       string `json:"op"`
 	At       int    `json:"at"` // first position at fault, in the sequence (prompt included); -1 where that is not known
 
-	Local     Figure `json:"local"`     // largest difference that the op makes of equal inputs, relative to the size of what it computes
-	Inherited Figure `json:"inherited"` // what its inputs bring along
-	Limit     Figure `json:"limit"`
-	Reason    string `json:"limit_reason"`
-	Says      string `json:"says"` // in words
+	Local     Figure   `json:"local"`     // largest difference that the op makes of equal inputs, relative to the size of what it computes
+	Inherited Figure   `json:"inherited"` // what its inputs bring along
+	Limit     Figure   `json:"limit"`
+	Reason    string   `json:"limit_reason"`
+	Says      string   `json:"says"`           // in words
+	More      []string `json:"more,omitempty"` // further sentences: the known mistake that fits first
 
 	Ops      []OpRow      `json:"ops"`                // every boundary, in order of computation
 	Suspects []SuspectRow `json:"suspects,omitempty"` // known mistakes, the likeliest first

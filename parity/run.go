@@ -1,9 +1,11 @@
 package parity
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"furlong/parity/taps"
 	"furlong/tokenizer"
@@ -47,7 +49,7 @@ type Result struct {
 	Report     *Report
 	Sequences  []Sequence
 	A, B       []Scores
-	TapA, TapB []*taps.Set // of the first sequences
+	TapA, TapB []*taps.Set // by sequence; nil where there are none
 }
 
 // Run compares two sides.
@@ -74,6 +76,7 @@ type run struct {
 	rep  *Report
 	seqs []Sequence
 
+	tapped   []int // sequences that are, the widest gap first
 	twin     *Comparison
 	twinSays string
 }
@@ -151,8 +154,9 @@ func (r *run) score(ctx context.Context) (err error) {
 	return err
 }
 
-// tap records inner results of the first sequences, and takes choices from them where scores tell none.
+// tap records inner results of the sequences with the largest gaps, and takes choices from them where scores tell none.
 func (r *run) tap(ctx context.Context) error {
+	r.tapped = r.widest(r.Taps)
 	for _, side := range []struct {
 		name   string
 		s      Side
@@ -160,22 +164,36 @@ func (r *run) tap(ctx context.Context) error {
 		scores []Scores
 	}{{"A", r.a, &r.res.TapA, r.res.A}, {"B", r.b, &r.res.TapB, r.res.B}} {
 		t, can := side.s.(Tapped)
-		if !can || r.Taps == 0 {
+		if !can || len(r.tapped) == 0 {
 			continue
 		}
-		n := min(r.Taps, len(r.seqs))
-		done := r.stage(side.name+" is tapped", n)
-		for i, s := range r.seqs[:n] {
-			set, err := t.Taps(ctx, s)
+		*side.to = make([]*taps.Set, len(r.seqs))
+		done := r.stage(side.name+" is tapped", len(r.tapped))
+		for n, i := range r.tapped {
+			set, err := t.Taps(ctx, r.seqs[i])
 			if err != nil {
-				return fmt.Errorf("%s: taps of sequence %s: %w", side.name, s.ID, err)
+				return fmt.Errorf("%s: taps of sequence %s: %w", side.name, r.seqs[i].ID, err)
 			}
-			*side.to = append(*side.to, set)
+			(*side.to)[i] = set
 			side.scores[i].learn(set)
-			done(i + 1)
+			done(n + 1)
 		}
 	}
 	return nil
+}
+
+// widest returns the n sequences with the largest gaps, the widest first; of equal ones the first.
+func (r *run) widest(n int) []int {
+	gaps := make([]float64, len(r.seqs))
+	order := make([]int, len(r.seqs))
+	for i := range r.seqs {
+		order[i] = i
+		for t, a := range r.res.A[i].LogProbs {
+			gaps[i] = max(gaps[i], place{pair: pair{a, r.res.B[i].LogProbs[t]}}.weight())
+		}
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(gaps[y], gaps[x]) })
+	return order[:min(n, len(order))]
 }
 
 // compare makes the figures.
@@ -217,20 +235,23 @@ func (r *run) row(s Sequence, a, b Scores) SequenceRow {
 	return row
 }
 
-// find looks for the op at which the sides part, where their logprobs are not the same to the bit.
-func (r *run) find(ctx context.Context) (err error) {
+// find looks for the op at which the sides part in the sequence with the widest gap, where their logprobs are not the same to the bit.
+func (r *run) find(ctx context.Context) error {
 	j := r.judging()
-	if j.exact() || r.Find == nil || len(r.res.TapA)+len(r.res.TapB) == 0 {
+	if j.exact() || r.Find == nil || len(r.tapped) == 0 {
 		return nil
 	}
 	r.stage("looking for the first difference", 0)
-	i := r.tappedWorst()
-	a, b := Found{Side: r.a, About: r.rep.A, Taps: at(r.res.TapA, i)}, Found{Side: r.b, About: r.rep.B, Taps: at(r.res.TapB, i)}
-	if r.rep.Divergence, err = r.Find(ctx, a, b); err != nil {
-		return fmt.Errorf("first difference: %w", err)
-	}
-	if r.rep.Divergence != nil {
-		r.rep.Divergence.Sequence = i
+	i := r.tapped[0]
+	d, err := r.Find(ctx, Found{r.a, r.rep.A, at(r.res.TapA, i)}, Found{r.b, r.rep.B, at(r.res.TapB, i)})
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		r.note("the first difference could not be looked for: %v", err)
+	case d != nil:
+		d.Sequence = i
+		r.rep.Divergence = d
 	}
 	return nil
 }
@@ -240,20 +261,6 @@ func at(sets []*taps.Set, i int) *taps.Set {
 		return sets[i]
 	}
 	return nil
-}
-
-// tappedWorst returns the tapped sequence with the largest gap.
-func (r *run) tappedWorst() int {
-	worst, most := 0, Figure(-1)
-	for i, b := range r.rep.Comparisons[0].ByPrompt[:max(len(r.res.TapA), len(r.res.TapB))] {
-		if b.Gap.NonFinite > 0 {
-			return i
-		}
-		if b.Gap.Max > most {
-			worst, most = i, b.Gap.Max
-		}
-	}
-	return worst
 }
 
 func (r *run) judging() judging {
@@ -270,7 +277,7 @@ func (r *run) judge(ctx context.Context) {
 
 // tryTwin has one side take the other's formats, where they differ and gaps are beyond rounding, and compares the two.
 func (r *run) tryTwin(ctx context.Context) error {
-	if !differInFormat(r.rep.A, r.rep.B) || r.rep.Comparisons[0].Gap.Max <= RoundingLimit {
+	if !DifferentFormats(r.rep.A, r.rep.B) || r.rep.Comparisons[0].Gap.Max <= RoundingLimit {
 		return nil
 	}
 	err := r.twinOf(ctx, "B", r.b, r.rep.A, "A", r.res.A)

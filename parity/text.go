@@ -284,11 +284,6 @@ func (p *page) divergence(d *Divergence) {
 	if len(rows) > 1 {
 		p.table(rows)
 	}
-	for _, s := range d.Suspects {
-		if s.Match {
-			p.line("  the known mistake %s leaves %s of it: %s", s.Name, digits(s.Left), s.Says)
-		}
-	}
 }
 
 // Text writes what came of holding a side against itself.

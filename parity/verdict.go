@@ -120,7 +120,7 @@ func said(s string) string {
 // explained reports whether the gap is what the formats make: with one side in the other's formats nothing is left beyond rounding, or the judge
 // found no op that does more than they do.
 func (j judging) explained() bool {
-	if !differInFormat(j.a, j.b) {
+	if !DifferentFormats(j.a, j.b) {
 		return false
 	}
 	return j.twin != nil && j.twin.Gap.NonFinite == 0 && j.twin.Gap.Max <= RoundingLimit || j.twin == nil && j.div != nil && j.div.Method == "forced" && !j.div.Found
@@ -133,14 +133,11 @@ func (j judging) differs(v Verdict, begin string) Verdict {
 	d := j.div
 	v.Kind, v.OK = Differs, false
 	v.Where = d.place()
-	v.Says = begin + v.Where + ": " + d.Says
-	var tail []string
-	for _, s := range d.Suspects {
-		if s.Match {
-			tail = append(tail, fmt.Sprintf("known mistake: %s", s.Says))
-		}
+	v.Says = begin + v.Where
+	if d.Side != "" {
+		v.Says += ", in " + d.Side
 	}
-	v.More = append(tail, v.More...)
+	v.More = append(append([]string{d.Says}, d.More...), v.More...)
 	return v
 }
 
@@ -161,7 +158,7 @@ func (j judging) more() (out []string) {
 		out = append(out, fmt.Sprintf("%s: %s", j.twinSays, j.twin.Gap.words()))
 	}
 	if j.div != nil && !j.div.Found && j.div.Says != "" {
-		out = append(out, j.div.Says)
+		out = append(append(out, j.div.Says), j.div.More...)
 	}
 	return out
 }
