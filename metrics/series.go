@@ -50,7 +50,7 @@ func join(families ...[]Series) []Series {
 	return all
 }
 
-var table = join(train(), mismatch(), logpDiff(), rollout(), reward(), passrate(), eval(), moe(), data(), update(), perf(), engine())
+var table = join(train(), mismatch(), logpDiff(), ratio(), rollout(), reward(), passrate(), eval(), moe(), data(), update(), perf(), engine())
 
 func train() []Series {
 	return plain("train/", [][3]string{
@@ -81,6 +81,9 @@ func train() []Series {
 		{"excluded_samples", "samples", "samples of the batch that did not train: judged invalid, not judged, or empty"},
 		{"skipped_steps", "steps", "steps of this cycle not taken: something was not finite, or no sample could train"},
 		{"nonfinite_tokens", "tokens", "logprobs of trained tokens of this cycle, of rollout, trainer or reference, that are not finite"},
+		{"nonfinite_tokens/rollout", "tokens", "those of the rollout engine; samples all alike"},
+		{"nonfinite_tokens/trainer", "tokens", "those of the trainer, before the step"},
+		{"nonfinite_tokens/reference", "tokens", "those of the reference"},
 		{"tokens", "tokens", "tokens this cycle trained on, prompts not counted"},
 		{"tokens_total", "tokens", "tokens trained on since the run began, prompts not counted"},
 		{"samples", "samples", "samples this cycle trained on"},
@@ -137,8 +140,19 @@ func logpDiff() []Series {
 		{"frac_exact", "share", "trained tokens whose two logprobs are the same bits"},
 		{"by_position/{bucket}", "nats", "mean |trainer - rollout| of the tokens at these positions of the response"},
 		{"by_prob/{bucket}", "nats", "mean |trainer - rollout| of the tokens with this rollout probability"},
-		{"by_age/{i}", "nats", "mean |trainer - rollout| of the tokens chosen i versions before the newest"},
+		{"by_age/{i}", "nats", "mean |trainer - rollout| of the tokens chosen i versions before the one that serves as the cycle trains"},
 	}...)
+}
+
+// ratio lists train/ratio/*: importance ratios of trainer to rollout engine, token by token, all tokens alike. raw is as they are, used what multiplied the policy
+// loss after the correction.
+func ratio() (all []Series) {
+	for _, of := range [][2]string{{"raw", "importance ratios, before the correction"}, {"used", "what multiplied the policy loss, after the correction; 1 without one"}} {
+		for _, figure := range [][2]string{{"mean", "mean"}, {"min", "least"}, {"p99", "99th percentile"}, {"max", "largest"}} {
+			all = append(all, Series{Name: "train/ratio/" + of[0] + "_" + figure[0], Unit: "ratio", Meaning: figure[1] + " of " + of[1]})
+		}
+	}
+	return all
 }
 
 func rollout() []Series {

@@ -234,6 +234,7 @@ func (l *Loop) train(ctx context.Context, c int) error {
 		return err
 	}
 	maps.Copy(l.report.Stats, stats)
+	gapByAge(l.report.Stats, l.report.Samples, l.version)
 	l.report.Step = int(stats["train/step"])
 	l.trained = c
 	delete(l.flying, c)

@@ -42,7 +42,9 @@ func (e *Engine) mismatch(stats rl.Stats, samples []*rl.Sample) {
 	if e.supervised() {
 		return
 	}
-	for name, v := range e.cfg.Loss.Mismatch(e.scored(samples)) {
+	batch := e.scored(samples)
+	for name, v := range e.cfg.Loss.Mismatch(batch) {
 		stats["train/mis_"+name] = v
 	}
+	ratios(stats, e.cfg.Loss, batch)
 }

@@ -45,12 +45,12 @@ func TestNoRolloutLogProbsNoDiagnostics(t *testing.T) {
 
 func TestBins(t *testing.T) {
 	for i, want := range map[int]string{0: "0", 1: "1", 3: "1", 4: "4", 15: "4", 16: "16", 63: "16", 64: "64", 255: "64", 256: "256", 1024: "1024", 16384: "16384", 1 << 20: "16384"} {
-		if got := positionBin(i); got != want {
+		if got := positions[positionBin(i)]; got != want {
 			t.Errorf("position %d is in bin %s, want %s", i, got, want)
 		}
 	}
 	for p, want := range map[float64]string{0: "lt_0.01", .009: "lt_0.01", .011: "lt_0.1", .2: "lt_0.5", .51: "lt_0.9", .91: "ge_0.9", 1: "ge_0.9"} {
-		if got := probabilityBin(float32(math.Log(p))); got != want {
+		if got := probabilities[probabilityBin(float32(math.Log(p)))]; got != want {
 			t.Errorf("probability %v is in bin %s, want %s", p, got, want)
 		}
 	}
