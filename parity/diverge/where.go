@@ -29,7 +29,7 @@ func where(d *taps.Diff, at []int, layer []kv.Spec) string {
 	switch {
 	case n > 1 && len(at) == n:
 		return fmt.Sprintf("at every %s", row)
-	case n > 1 && float64(len(at)) >= nearlyAll*float64(n):
+	case n > 1 && float64(len(at)) >= nearlyAll*float64(n) && rest < 1:
 		return fmt.Sprintf("at %d of %d %ss", len(at), n, row)
 	case rest >= nearlyAll && n-first > 2:
 		return fmt.Sprintf("from %s %d on%s", of, d.Position(first), begins(d.Position(first), layer))
