@@ -105,11 +105,19 @@ func (j *Journal) experts(r *orchestrator.Report) error {
 		return nil
 	}
 	e := run.Experts{Cycle: r.Cycle, Version: r.Version, Sides: 1, Layers: len(load), Experts: len(load[0])}
-	for _, l := range load {
+	for i, l := range load {
 		e.Tokens = append(e.Tokens, l...)
-		e.Agreement = append(e.Agreement, nan)
+		e.Agreement = append(e.Agreement, agreement(r.Stats, i))
 	}
 	return j.Dir.WriteExperts(e)
+}
+
+// agreement returns what the engines' routers have in common in a layer, NaN where that is not known.
+func agreement(s rl.Stats, layer int) float32 {
+	if v, ok := s[fmt.Sprintf("moe/router_agreement/%d", layer)]; ok {
+		return float32(v)
+	}
+	return nan
 }
 
 // Evaluated writes an evaluation: its samples, its row, its problems. They come last, since a resumed run takes them to mean that all is there.

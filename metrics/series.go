@@ -50,7 +50,7 @@ func join(families ...[]Series) []Series {
 	return all
 }
 
-var table = join(train(), mismatch(), logpDiff(), ratio(), rollout(), reward(), passrate(), eval(), moe(), data(), update(), perf(), engine())
+var table = join(train(), mismatch(), logpDiff(), ratio(), rollout(), reward(), passrate(), eval(), moe(), indexer(), data(), update(), perf(), engine())
 
 func train() []Series {
 	return plain("train/", [][3]string{
@@ -282,10 +282,26 @@ func moe() []Series {
 		{"load_cv/{layer}", "ratio", "standard deviation over mean of tokens an expert, of one layer"},
 		{"max_load", "ratio", "tokens of the busiest expert over the fair share, worst layer"},
 		{"max_load/{layer}", "ratio", "tokens of the busiest expert over the fair share, of one layer"},
-		{"router_agreement", "share", "expert choices that rollout and trainer share, mean over layers"},
+		{"router_agreement", "share", "expert choices that rollout and trainer share, mean over layers; the trainer's own, also where others are replayed"},
 		{"router_agreement/{layer}", "share", "expert choices that rollout and trainer share, of one layer"},
+		{"router_agreement_worst", "share", "expert choices that rollout and trainer share, in the worst layer"},
+		{"router_agreement_same", "share", "tokens and layers whose choice of experts is the same set"},
+		{"router_agreement_none", "share", "tokens and layers without an expert in common"},
+		{"router_agreement_used", "share", "expert choices that rollout shares with what the trainer used: 1 where they are replayed"},
 		{"router_entropy", "nats", "mean entropy of the router over experts, mean over layers"},
 		{"dead_experts", "experts", "experts that got no token in this cycle, over all layers"},
+	}...)
+}
+
+// indexer is of the tokens that see more compressed entries than they read.
+func indexer() []Series {
+	return plain("indexer/", [][3]string{
+		{"agreement", "share", "entries read that rollout and trainer share, where some are dropped, mean over layers; the trainer's own, also where others are replayed"},
+		{"agreement/{layer}", "share", "entries read that rollout and trainer share, where some are dropped, of one layer"},
+		{"agreement_worst", "share", "entries read that rollout and trainer share, where some are dropped, in the worst layer"},
+		{"agreement_same", "share", "tokens and layers that read the same entries, of those that drop some"},
+		{"agreement_none", "share", "tokens and layers that read no entry in common, of those that drop some"},
+		{"agreement_used", "share", "entries read that rollout shares with what the trainer used: 1 where they are replayed"},
 	}...)
 }
 

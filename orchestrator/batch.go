@@ -49,7 +49,7 @@ func (l *Loop) requests(prompts []*rl.Prompt) []rl.Request {
 		for j := range n {
 			s := l.Config.Sampling
 			s.Seed = seed(l.Config.Seed, p.Group, j)
-			reqs = append(reqs, rl.Request{ID: p.Group*int64(n) + int64(j), Prompt: p, Index: j, Sampling: s})
+			reqs = append(reqs, rl.Request{ID: p.Group*int64(n) + int64(j), Prompt: p, Index: j, Sampling: s, Report: l.Config.Report})
 		}
 	}
 	return reqs

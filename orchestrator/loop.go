@@ -23,6 +23,7 @@ type Config struct {
 	Retain     int    `flag:"save-retain-interval" help:"also keep every checkpoint whose cycle is a multiple of this; 0 for none"`
 
 	Sampling rl.Sampling
+	Report   rl.Report // what samples tell besides their tokens
 }
 
 // Default returns a synchronous loop of 32 prompts by 8 samples.

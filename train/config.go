@@ -19,8 +19,9 @@ type Config struct {
 	MaxLength  int    // longest response allowed; seq-mean-token-sum-norm divides by it
 	Planned    int    // steps that the run will take, for schedules without an end of their own
 
-	Loss  loss.Config
-	Optim optim.Config
+	Replay Replay
+	Loss   loss.Config
+	Optim  optim.Config
 }
 
 // Default returns the settings of the reference recipe.
@@ -39,6 +40,9 @@ func (c Config) Validate() error {
 	}
 	if c.Loss.Agg == loss.SeqSumNorm && c.MaxLength < 1 {
 		errs = append(errs, fmt.Errorf("--loss-agg %s divides by the longest response allowed, which is %d, want at least 1", c.Loss.Agg, c.MaxLength))
+	}
+	if c.Loss.Type == "sft_loss" && c.Replay != (Replay{}) {
+		errs = append(errs, errors.New("--loss-type is sft_loss, want no replay: nothing recorded what the tokens of examples chose"))
 	}
 	return errors.Join(append(errs, c.Loss.Validate(), c.Optim.Validate())...)
 }

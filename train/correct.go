@@ -19,10 +19,7 @@ func (e *Engine) meanWeight(ctx context.Context, samples []*rl.Sample) (float64,
 			missing = append(missing, s)
 		}
 	}
-	err := e.score(ctx, e.actor, missing, func(s *rl.Sample, lp, ent []float32) {
-		s.TrainLogProbs, s.Entropy = clone(lp), clone(ent)
-	})
-	if err != nil {
+	if err := e.scoreActor(ctx, missing); err != nil {
 		return 0, err
 	}
 	return e.cfg.Loss.MeanWeight(e.scored(samples)), nil

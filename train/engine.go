@@ -15,13 +15,14 @@ import (
 
 // Engine holds the actor, and the frozen reference where the loss has a KL term. It implements rl.TrainEngine.
 type Engine struct {
-	cfg   Config
-	actor model.Model
-	ref   model.Model // nil without KL
-	opt   *optim.AdamW
-	lanes lanes
-	load  expertLoad // of the last step
-	files Files
+	cfg     Config
+	actor   model.Model
+	ref     model.Model // nil without KL
+	opt     *optim.AdamW
+	lanes   lanes
+	chooses choosing   // the actor
+	load    expertLoad // of the last step
+	files   Files
 
 	replica *quant.Replica // what Publish gives; nil for the actor's own weights
 }
@@ -44,7 +45,10 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	if cfg.Optim.NeedsEnd() && cfg.Planned < 1 {
 		return nil, fmt.Errorf("--lr-decay-style %s: the run's length is not known: give --lr-decay-iters", cfg.Optim.Decay)
 	}
-	e := &Engine{cfg: cfg, actor: actor, ref: ref, lanes: newLanes(k, actor), files: files}
+	e := &Engine{cfg: cfg, actor: actor, ref: ref, lanes: newLanes(k, actor), chooses: choosingOf(actor), files: files}
+	if err := e.chooses.able(cfg.Replay); err != nil {
+		return nil, err
+	}
 	for _, p := range actor.Params() {
 		if cfg.FreezeGate && isGate(p.Name) {
 			p.Frozen = true

@@ -20,9 +20,10 @@ import (
 
 // A lane computes micro-batches, one after the other, on a share of the backend and in memory of its own.
 type lane struct {
-	k    kernels.Backend
-	mem  *tensor.Arena
-	load expertLoad
+	k     kernels.Backend
+	mem   *tensor.Arena
+	load  expertLoad
+	agree agreement
 }
 
 func (l *lane) ctx() *ops.Ctx { return ops.NewCtx(l.k, l.mem, dtype.F32) }
@@ -59,10 +60,11 @@ func (ls *lanes) bytes() (n int) {
 	return n
 }
 
-// reset forgets the load of experts.
+// reset forgets the load of experts, and what choices had in common.
 func (ls *lanes) reset() {
 	for _, l := range ls.all() {
 		l.load.reset()
+		l.agree.reset()
 	}
 }
 
@@ -86,6 +88,18 @@ func (ls *lanes) share(samples []*rl.Sample, budget int) ([]pass, []*lane) {
 	}
 	return passes(samples, budget), ls.whole
 }
+
+// agreement returns what choices had in common in all lanes since it was reset.
+func (ls *lanes) agreement() *agreement {
+	sum := &agreement{}
+	for _, l := range ls.all() {
+		sum.add(&l.agree)
+	}
+	return sum
+}
+
+// A refusal is a panic that says what is wrong with a sample, not with the mathematics.
+type refusal struct{ error }
 
 // work is what a lane does with a micro-batch.
 type work func(l *lane, turn *ops.Turn, p pass)
@@ -128,14 +142,23 @@ func (l *lane) guard(ctx context.Context, f work, turn *ops.Turn, p pass) (err e
 	}
 	defer func() {
 		l.mem.Reset()
-		switch r := recover(); r {
-		case nil:
-		case ops.ErrStopped:
-			err = ops.ErrStopped
-		default:
-			err = fmt.Errorf("%v\n%s", r, debug.Stack())
-		}
+		err = ended(recover())
 	}()
 	f(l, turn, p)
 	return nil
+}
+
+// ended returns the error that a pass ends with, by what it panicked with: nil for nothing.
+func ended(panicked any) error {
+	switch r := panicked.(type) {
+	case nil:
+		return nil
+	case refusal:
+		return r.error
+	case error:
+		if errors.Is(r, ops.ErrStopped) {
+			return ops.ErrStopped
+		}
+	}
+	return fmt.Errorf("%v\n%s", panicked, debug.Stack())
 }

@@ -16,18 +16,39 @@ func (e *Engine) Score(ctx context.Context, samples []*rl.Sample) error {
 	if err != nil {
 		return err
 	}
-	err = e.score(ctx, e.actor, samples, func(s *rl.Sample, lp, ent []float32) {
-		s.TrainLogProbs, s.Entropy = clone(lp), clone(ent)
-	})
-	if err != nil || e.ref == nil {
+	if e.cfg.Replay.own() {
+		for _, s := range samples { // an earlier scoring's choices are not those of this one
+			s.TrainLogProbs, s.Entropy, s.TrainExperts = nil, nil, nil
+		}
+	}
+	if err := e.recorded(samples); err != nil {
 		return err
 	}
-	return e.score(ctx, e.ref, samples, func(s *rl.Sample, lp, _ []float32) { s.RefLogProbs = clone(lp) })
+	if err := e.scoreActor(ctx, samples); err != nil || e.ref == nil {
+		return err
+	}
+	return e.scoreReference(ctx, samples)
 }
 
-func (e *Engine) score(ctx context.Context, m model.Model, samples []*rl.Sample, put func(s *rl.Sample, lp, ent []float32)) error {
+// scoreActor fills TrainLogProbs and Entropy.
+func (e *Engine) scoreActor(ctx context.Context, samples []*rl.Sample) error {
+	begin := func(c *ops.Ctx, p pass) { e.replayOf(c, p, nil) }
+	return e.score(ctx, e.actor, samples, begin, func(s *rl.Sample, lp, ent []float32) {
+		s.TrainLogProbs, s.Entropy = clone(lp), clone(ent)
+	})
+}
+
+// scoreReference fills RefLogProbs. The reference makes its own choices.
+func (e *Engine) scoreReference(ctx context.Context, samples []*rl.Sample) error {
+	begin := func(*ops.Ctx, pass) {}
+	return e.score(ctx, e.ref, samples, begin, func(s *rl.Sample, lp, _ []float32) { s.RefLogProbs = clone(lp) })
+}
+
+func (e *Engine) score(ctx context.Context, m model.Model, samples []*rl.Sample, begin func(*ops.Ctx, pass), put func(s *rl.Sample, lp, ent []float32)) error {
 	return e.lanes.run(ctx, "score", samples, e.cfg.MaxTokens, func(l *lane, _ *ops.Turn, p pass) {
-		lp, ent := e.forward(l.ctx(), m, p)
+		c := l.ctx()
+		begin(c, p)
+		lp, ent := e.forward(c, m, p)
 		p.each(func(s *rl.Sample, lo, hi int) { put(s, lp.F32()[lo:hi], ent.F32()[lo:hi]) })
 	})
 }

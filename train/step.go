@@ -24,7 +24,7 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 		return e.nothing(excluded), nil
 	}
 	if e.ref != nil {
-		if err := e.scoreReference(ctx, samples); err != nil {
+		if err := e.scoreReference(ctx, unreferenced(samples)); err != nil {
 			return nil, err
 		}
 	}
@@ -47,6 +47,7 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	e.mismatch(stats, samples)
 	e.load = e.lanes.load()
 	e.load.report(stats)
+	e.lanes.agreement().report(stats)
 	return stats, nil
 }
 
@@ -70,6 +71,9 @@ func (e *Engine) trainable(b *rl.Batch) ([]*rl.Sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.recorded(out); err != nil {
+		return nil, err
+	}
 	return out, e.comparable(out)
 }
 
@@ -86,14 +90,14 @@ func (e *Engine) comparable(samples []*rl.Sample) error {
 
 func (e *Engine) supervised() bool { return e.cfg.Loss.Type == "sft_loss" }
 
-func (e *Engine) scoreReference(ctx context.Context, samples []*rl.Sample) error {
-	var missing []*rl.Sample
+// unreferenced returns the samples that the reference has not scored.
+func unreferenced(samples []*rl.Sample) (missing []*rl.Sample) {
 	for _, s := range samples {
 		if s.RefLogProbs == nil {
 			missing = append(missing, s)
 		}
 	}
-	return e.score(ctx, e.ref, missing, func(s *rl.Sample, lp, _ []float32) { s.RefLogProbs = clone(lp) })
+	return missing
 }
 
 // advantages fills each sample's Advantage from its group's rewards.
@@ -146,7 +150,8 @@ func (e *Engine) weights(samples []*rl.Sample) []float64 {
 // each sample.
 func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, whole map[*rl.Sample]loss.Tokens, sums *loss.Sums) {
 	c := l.ctx().Taped()
-	c.Routed, c.Turn = l.load.routed, turn
+	c.Turn = turn
+	e.watchChoices(c, l, p)
 	lpT, entT := e.forward(c, e.actor, p)
 	lp, ent, dlp, dent := lpT.F32(), entT.F32(), c.Grad(lpT).F32(), c.Grad(entT).F32()
 	turn.Do(sums, func() {

@@ -138,7 +138,7 @@ func (t *together) Validate() error {
 	if t.b.Steps != 1 {
 		errs = append(errs, fmt.Errorf("--num-steps-per-rollout is %d, want 1: a cycle takes one optimizer step", t.b.Steps))
 	}
-	errs = append(errs, f.sample.check("rollout"))
+	errs = append(errs, f.sample.check("rollout"), f.checkReplay())
 	longest, flag := f.sample.MaxTokens, "rollout"
 	if own := f.eval.sample(f.sample); own != f.sample {
 		errs = append(errs, own.check("eval"))

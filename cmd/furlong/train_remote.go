@@ -16,12 +16,14 @@ func (f *trainFlags) isRemote() bool { return len(f.servers.URLs) > 0 }
 func (j *job) newRollout(ctx context.Context, k kernels.Backend) (rl.RolloutEngine, error) {
 	if !j.f.isRemote() {
 		var err error
-		j.local, err = rollout.New(j.f.rollout, j.policy.twin(j.f.model), k)
+		c, report := j.f.rollout, j.f.report()
+		c.Experts, c.Entries = report.Experts, report.Entries
+		j.local, err = rollout.New(c, j.policy.twin(j.f.model), k)
 		return j.local, err
 	}
 	e, err := sglang.Attach(ctx, j.f.servers, sglang.Options{
 		Mode: j.f.rollout.UpdateMode, ConfigJSON: j.policy.files.ConfigJSON, Experts: j.policy.files.Experts, Context: j.f.rollout.Context,
-		Formats: sglang.Formats{Weights: j.f.rollout.Format, State: j.f.rollout.KV}, Log: j.log,
+		Formats: sglang.Formats{Weights: j.f.rollout.Format, State: j.f.rollout.KV}, Routes: j.routes(), Log: j.log,
 	})
 	if err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func (f *trainFlags) idleServers(m idle) {
 		return
 	}
 	m.add("the servers of --rollout-url have it as they were started", "sglang-max-running-requests", "sglang-chunked-prefill-size", "sglang-max-total-tokens",
-		"rollout-recent-tokens", "sglang-page-size", "sglang-disable-radix-cache", "max-queued-requests", "enable-return-routed-experts")
+		"rollout-recent-tokens", "sglang-page-size", "sglang-disable-radix-cache", "max-queued-requests")
 	if f.servers.Transport == "stream" {
 		m.add("weights go over the connection", "update-weight-dir")
 	}
