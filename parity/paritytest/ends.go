@@ -10,7 +10,7 @@ import (
 )
 
 // Head is the name of what follows the last boundary: logits, and logprobs from them.
-const Head = "head"
+const Head = "logprob"
 
 func endMistakes() []Mistake {
 	return []Mistake{
@@ -60,8 +60,8 @@ func (k ends) LogProb(lp, entropy, lse, logits *tensor.Tensor, next []int32, sca
 	k.Backend.LogProb(lp, entropy, lse, other, next, scale)
 }
 
-// padded appends logits of zero, as a table padded to a round size has.
-func padded(x []float32) []float32 { return append(x, make([]float32, 31)...) }
+// padded appends logits of zero, as a table has that is padded to a multiple of 64 rows.
+func padded(x []float32) []float32 { return append(x, make([]float32, 63-(len(x)+63)%64)...) }
 
 // likeliest all but takes out what is not among the largest sixteen: a logprob of minus infinity would tell at once.
 func likeliest(x []float32) []float32 {

@@ -2,6 +2,7 @@ package paritytest
 
 import (
 	"slices"
+	"sync"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -22,6 +23,8 @@ const Before = -1
 type Engine struct {
 	Model *dsv4.Model
 	K     kernels.Backend
+
+	arenas sync.Pool // *tensor.Arena, of passes that are over
 }
 
 // A Place is where a pass is: the layer it is in and the boundary that was seen last.
@@ -55,9 +58,11 @@ func (e *Engine) Run(m Mistake, only int, ids []int32, watch ops.Watch) []float3
 	r := &run{Engine: e, m: m, only: only, at: &Place{Config: cfg, Layer: Before, K: e.K}}
 	r.wrong = e.changed(m)
 	r.store = r.stores(ids)
-	right, wrong := r.contexts(watch)
+	mem := e.arena()
+	defer e.arenas.Put(mem)
+	right, wrong := r.contexts(mem, watch)
 
-	in, inWrong := sequence(ids), sequence(ids)
+	in, inWrong := Sequence(ids), Sequence(ids)
 	pick := func(layer int) (*ops.Ctx, *dsv4.Model, *ops.Tokens) {
 		r.at.Layer = layer
 		if r.planted(layer) {
@@ -75,14 +80,22 @@ func (e *Engine) Run(m Mistake, only int, ids []int32, watch ops.Watch) []float3
 	return score(c, mod, mod.Final(c, x), ids)
 }
 
+func (e *Engine) arena() *tensor.Arena {
+	mem, ok := e.arenas.Get().(*tensor.Arena)
+	if !ok {
+		mem = &tensor.Arena{}
+	}
+	mem.Reset()
+	return mem
+}
+
 // planted reports whether a layer computes with the mistake.
 func (r *run) planted(layer int) bool {
 	return (r.only == Everywhere || r.only == layer) && r.m.applies(r.at.Config, layer)
 }
 
 // contexts returns the context of what is right and that of what is wrong. Boundaries are first written over by the mistake, then shown.
-func (r *run) contexts(watch ops.Watch) (right, wrong *ops.Ctx) {
-	mem := &tensor.Arena{}
+func (r *run) contexts(mem *tensor.Arena, watch ops.Watch) (right, wrong *ops.Ctx) {
 	right = ops.NewCtx(r.K, mem, dtype.F32)
 	k := r.K
 	if r.m.kernels != nil {
@@ -151,8 +164,8 @@ func (e *Engine) changed(m Mistake) *dsv4.Model {
 	return wrong
 }
 
-// sequence returns ids as the tokens of one sequence.
-func sequence(ids []int32) *ops.Tokens {
+// Sequence returns ids as the tokens of one sequence.
+func Sequence(ids []int32) *ops.Tokens {
 	in := &ops.Tokens{ID: ids, Seq: make([]int32, len(ids)), Pos: make([]int32, len(ids))}
 	for i := range ids {
 		in.Pos[i] = int32(i)

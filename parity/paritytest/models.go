@@ -42,7 +42,7 @@ func New(c dsv4.Config, seed uint64, k kernels.Backend, recipe quant.Recipe) *En
 	}
 	m = stored(m, recipe)
 	model.Prepare(ops.NewCtx(k, &tensor.Arena{}, dtype.F32), m)
-	return &Engine{m, k}
+	return &Engine{Model: m, K: k}
 }
 
 // stored returns a model with m's weights as a recipe stores them.

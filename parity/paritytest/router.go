@@ -158,8 +158,9 @@ func (k coarseGate) Linear(y, x, w *tensor.Tensor, groups int) {
 		k.Backend.Linear(y, x, w, groups)
 		return
 	}
-	x = rounded(x)
-	k.Backend.Linear(y, x, w, groups)
+	w = rounded(w)
+	k.Prepare(w)
+	k.Backend.Linear(y, rounded(x), w, groups)
 	coarse(k.at.Config, y.F32())
 }
 
