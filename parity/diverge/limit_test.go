@@ -51,8 +51,8 @@ func relative(x, y []float32) float64 {
 // Float32 in any order of sums stays below the limits with room to spare: float64 is as far from one order as another is.
 func TestRoundingIsWithin(t *testing.T) {
 	const room = 2
-	for _, cfg := range []dsv4.Config{tapstest.Small(), tapstest.Larger()} {
-		for seed := range uint64(2) {
+	for seeds, cfg := range []dsv4.Config{1: tapstest.Larger(), 2: tapstest.Small()} {
+		for seed := range uint64(seeds) {
 			s := tapstest.Record(tapstest.Judge(ref.New[float64](), tapstest.Model(cfg, dtype.F64, seed)), tapstest.Tokens(seed, cfg, 40), nil)
 			local, err := taps.Force(tapstest.Judge(ref.New[float32](), tapstest.Model(cfg, dtype.F32, seed)), s)
 			if err != nil {
@@ -89,9 +89,9 @@ func TestFormatsAreNoMistake(t *testing.T) {
 		{judge: "bf16", side: "fp8+fp4", fp8Judge: true, spot: spot{2, "compressed_kv"}, factor: 1.0001},
 		{judge: "bf16", side: "bf16", plain: dtype.BF16, spot: spot{1, "index_weights"}, factor: 1.05},
 	} {
-		for seed := range uint64(3) {
+		for seed := range uint64(2) {
 			cfg := tapstest.Small()
-			if seed == 2 {
+			if seed == 1 && tt.judge == "fp8+fp4" {
 				cfg = tapstest.Larger()
 			}
 			j := tapstest.Judge(k, tapstest.Quantised(cfg, tt.judge, seed))

@@ -1,6 +1,7 @@
 package diverge_test
 
 import (
+	"strings"
 	"testing"
 
 	"furlong/dtype"
@@ -91,6 +92,32 @@ func first(t *testing.T, c diverge.Case, j taps.Judge, s *taps.Set, mine *taps.S
 		t.Fatal(err)
 	}
 	return f
+}
+
+// What another program can't record falls to the next op that it did, and the finding says so.
+func TestMistakesBetweenTaps(t *testing.T) {
+	j := smallJudge()
+	ids := tapstest.Tokens(3, tapstest.Small(), 26)
+	for _, tt := range []struct{ planted, named, spans string }{
+		{"attn_hc.pre", "", ""}, // nothing else reads what is shown of it
+		{"expert_gate_up", "mlp_out", "L1.expert_gate_up, L1.expert_mid, L1.expert_out"},
+		{"expert_out", "mlp_out", "L1.expert_gate_up, L1.expert_mid, L1.expert_out"},
+		{"attn_mix", "attn_mix", ""},
+		{"shared_mid", "shared_mid", ""},
+	} {
+		all := tapstest.Record(j, ids, spoilAt(spot{1, tt.planted}, 0, 1.01))
+		s := tapstest.Only(all, func(_ int, name string) bool {
+			return !strings.HasPrefix(name, "expert_") && !strings.HasSuffix(name, "hc.pre")
+		})
+		f := first(t, diverge.Case{}, j, s, nil)
+		says := strings.Join(f.More, " ")
+		if f.Found != (tt.named != "") || f.Found && (f.Layer != 1 || f.Op != tt.named) {
+			t.Errorf("%s: named %s: %s", tt.planted, f.Title(), f.Says)
+		}
+		if want := "does not tell L1." + tt.named + " apart from " + tt.spans + ":"; tt.spans != "" && !strings.Contains(says, want) {
+			t.Errorf("%s: %s, want %q", tt.planted, says, want)
+		}
+	}
 }
 
 // A mistake in exactly one op of one layer is named exactly, whatever op and layer it is, by both backends.

@@ -68,7 +68,7 @@ type forced struct {
 	wide    int                       // elements of all streams of a token
 	seen    map[string]*tensor.Tensor // of this layer
 	shown   map[place]bool
-	missing map[place]bool            // seen, but not recorded, or not to be put in the judge's place
+	missing map[place]bool // seen, but not recorded, or not to be put in the judge's place
 	diffs   []Diff
 	last    string // boundary that was shown last
 }
