@@ -150,7 +150,8 @@ func fresh(s rl.Stats) bool {
 func (j *Journal) judge(c comparison, fresh bool) string {
 	switch {
 	case len(c.Damaged) > 0:
-		return fmt.Sprintf("Likely cause: damaged weights in the running rollout engine: %s not what came with version %v. %s", are(c.Damaged), c.Version, j.again(""))
+		return fmt.Sprintf("Likely cause: damaged weights in the running rollout engine: %s not what came with version %v. On %d suspicious tokens of %d samples what it said is up to %.2g nats from the trainer. %s",
+			are(c.Damaged), c.Version, c.tokens+c.old, c.samples, max(c.said, c.oldSaid), j.again(""))
 	case len(c.Stale) > 0:
 		return fmt.Sprintf("Likely cause: stale or damaged derived state in the running rollout engine: what its products read of %s is not what its weights give. %s. %s",
 			few(c.Stale), c.agreement(), j.again(" --check-weight-update-equal"))

@@ -265,6 +265,9 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if err := j.book.Recall(at); err != nil {
+			return err
+		}
 		j.log.Info("resumed", "cycle", at, "of", j.f.loop.Cycles)
 	}
 	if err := j.keepSettings(); err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"furlong/data"
 	"furlong/data/arithmetic"
-	"furlong/journal"
 	"furlong/kernels"
 	"furlong/model/dsv4"
 	"furlong/orchestrator"
@@ -46,7 +45,7 @@ func (j *job) wire() {
 	if j.remote != nil {
 		j.remote.LogTo(j.log)
 	}
-	j.book = &journal.Journal{Dir: j.dir, Log: j.log, Mixed: j.f.mixed(), Load: j.actor.ExpertLoad, Tell: j.tell}
+	j.book = j.newJournal()
 	j.loop = j.newLoop()
 }
 
@@ -111,6 +110,9 @@ func (j *job) newLoop() *orchestrator.Loop {
 	l := &orchestrator.Loop{
 		Config: c, Rollout: j.roll, Train: j.actor, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
 		Watch: j.book, Clock: time.Now, Dir: checkpoints(j.dir.Path()), Epoch: j.dir.Attempt() - 1,
+	}
+	if j.local != nil {
+		l.Rescore = j.rescore
 	}
 	if j.evals != nil {
 		l.Eval, l.Evaluated = j.evaluate, j.evaluated
