@@ -277,4 +277,3 @@ func ExampleCompare() {
 	fmt.Println(c.Gap.Mean, c.Gap.Exact, c.Worst[0].Position)
 	// Output: 0.25 0.5 1
 }
-

@@ -93,6 +93,10 @@ func (j judging) beyond(v Verdict, c Comparison) Verdict {
 	case j.diverges():
 		v.More = append([]string{gap}, v.More...)
 		return j.differs(v, "differ: first at ")
+	case j.explained() && j.tolerance > 0:
+		v.Kind = Differs
+		v.Says = fmt.Sprintf("differ by more than the tolerance: %s, want at most %s; their formats explain it", gap, nats(v.Limit))
+		return v
 	case j.explained():
 		v.Kind, v.OK = Explained, true
 		v.Says = fmt.Sprintf("differ as their formats explain: %s", gap)
@@ -171,7 +175,7 @@ func (g Gap) words() string {
 	case g.Exact == 1:
 		return fmt.Sprintf("the same bits, %d tokens", g.Tokens)
 	}
-	return fmt.Sprintf("%.4g%% the same bits, mean %s, largest %s nats", 100*float64(g.Exact), nats(g.Mean), nats(g.Max))
+	return fmt.Sprintf("%s the same bits, mean %s, largest %s nats", percent(g.Exact), nats(g.Mean), nats(g.Max))
 }
 
 // quiet is a share of the largest gap: buckets below it have no part in the difference.

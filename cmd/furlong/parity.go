@@ -15,19 +15,15 @@ import (
 	"furlong/progress"
 )
 
-const parityPurpose = `Compares two engines token by token: A draws responses to prompts, both score them, and a verdict says in words what the difference is: the same bits,
-equal up to float32 rounding, as their formats explain, or a mistake, and then at which layer and operation it begins, where inner results are to be had. The exit
-code is 0 for what is explained, 1 for what is not.
+const parityPurpose = `Compares two engines token by token. A draws responses to prompts, both score them, and a verdict says in words what the difference is: the same
+bits, equal up to float32 rounding, as their formats explain, or a mistake: then the first layer and operation at fault, and the kind of mistake where it is a known one,
+as far as inner results are to be had. The exit code is 0 for what is explained, 1 for what is not, 2 for usage.
 
-A side is one of
-  rollout[:options]     the rollout engine of this binary: pages, prefix cache, chunks of prompts
-  trainer[:options]     the training engine of this binary
-  http://host:port      a server of SGLang's dialect: furlong serve, or SGLang itself
-  hf:DIR                the transformers library's model of a checkpoint, by a Python that has it (--python)
-  dir:PATH              a recording, such as --out leaves in PATH/a and PATH/b (docs/formats/parity-record.md)
-Options of rollout and trainer have commas between them: checkpoint=DIR dtype=bf16|f32 format=bf16|fp8|fp8+fp4|... kv=auto|fp8_e4m3 backend=cpu|ref threads=N;
-of rollout also page=N chunk=N running=N recent=N cache=on|off; of trainer also tokens=N (of a micro-batch) and recompute.
-Without A and B it is rollout against trainer. --self SIDE holds one engine against itself: other batches, caches, chunks, pages, threads.`
+A side is rollout or trainer (the engines of this binary, rollout against trainer without A and B), http://host:port (a server of SGLang's dialect: furlong serve, or SGLang
+itself), hf:DIR (the transformers library's model of a checkpoint, by a --python that has it), or dir:PATH (a recording, such as --out leaves in PATH/a and
+PATH/b). Behind rollout and trainer may stand a colon and options with commas between them: checkpoint=DIR, dtype=bf16|f32, format=bf16|fp8|fp8+fp4|..., kv=auto|fp8_e4m3,
+backend=cpu|ref, threads=N; of rollout also page=N, chunk=N, running=N, recent=N, cache=on|off; of trainer also tokens=N (of a micro-batch) and
+recompute.`
 
 // parityFlags is everything that furlong parity can be told.
 type parityFlags struct {
@@ -84,6 +80,7 @@ func (f *parityFlags) set() *config.Set {
 	set.Add("Comparison", &f.what).Add("Tokens", &f.tokens).Add("Model", &f.model).Add("Servers and Python", &f.server).Add("Output", &f.talk)
 	set.Example("furlong parity", "is the policy that I sample from the one that I train?")
 	set.Example("furlong parity rollout:format=fp8,kv=fp8_e4m3 trainer", "what does FP8 cost, and is it only that?")
+	set.Example("furlong parity rollout:page=1,chunk=7,cache=off trainer:tokens=1,recompute,backend=ref", "the same policy, computed as differently as can be")
 	set.Example("furlong parity http://host:30000 trainer --hf-checkpoint DIR", "a server against the trainer")
 	set.Example("furlong parity rollout hf:DIR --hf-checkpoint DIR --out compare", "against the PyTorch reference, with everything kept")
 	set.Example("furlong parity --self rollout", "does anything change a bit that must not?")
@@ -210,7 +207,7 @@ func (e *env) compareSides(ctx context.Context, f *parityFlags, args []string) (
 	}
 	o := parity.Options{
 		Settings: p.settings(args), Made: time.Now().UTC().Format(time.RFC3339), Build: buildName(), Sequences: p.seqs, Draw: p.draw,
-		Tokenizer: p.words, Ignore: f.what.Ignore, Taps: f.what.Taps, Progress: p.progress,
+		Tokenizer: p.words, Ignore: f.what.Ignore, Taps: f.what.Taps, Find: p.find, Progress: p.progress,
 	}
 	return parity.Run(ctx, a, b, o)
 }

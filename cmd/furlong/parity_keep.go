@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"furlong/metrics/disk"
 	"furlong/parity"
@@ -20,7 +21,11 @@ func keepParity(dir string, res *parity.Result) error {
 	if err := parity.WriteRecord(filepath.Join(dir, "a"), rep.A, res.Sequences, res.A, res.TapA); err != nil {
 		return err
 	}
-	if err := parity.WriteRecord(filepath.Join(dir, "b"), rep.B, res.Sequences, res.B, res.TapB); err != nil {
+	given := slices.Clone(res.Sequences)
+	for i := range given {
+		given[i].Generated = nil // it was A that drew
+	}
+	if err := parity.WriteRecord(filepath.Join(dir, "b"), rep.B, given, res.B, res.TapB); err != nil {
 		return err
 	}
 	err := disk.Replace(filepath.Join(dir, "report.json"), func(w io.Writer) error { return json.NewEncoder(w).Encode(rep) })

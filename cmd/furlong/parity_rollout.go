@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"furlong/kernels"
@@ -61,6 +62,8 @@ func (p *parityJob) rolloutConfig(b builtSpec, pol *policy) rollout.Config {
 	c.PrefillTokens = cmp.Or(b.chunk, c.PrefillTokens)
 	c.RecentTokens = b.recent
 	c.Format, c.KV, c.NoSharing = b.format, b.kv, b.noCache
+	layers, _, _ := pol.Indexed()
+	c.Experts, c.Entries = pol.Choices() > 0, len(layers) > 0
 	c.Context = max(2, min(p.need, pol.Config().MaxPositions))
 	return c
 }
@@ -76,9 +79,11 @@ func (r *rolloutSide) Score(ctx context.Context, seqs []parity.Sequence, done fu
 	reqs := make([]rl.Request, len(seqs))
 	for i, s := range seqs {
 		reqs[i] = scoring(s)
+		reqs[i].Report.Experts, reqs[i].Report.Entries = r.cfg.Experts, r.cfg.Entries
 	}
-	out := make([]parity.Scores, len(seqs))
-	return out, r.generate(ctx, reqs, func(i int, s *rl.Sample) { out[i] = scoresOf(s) }, done)
+	out, errs := make([]parity.Scores, len(seqs)), make([]error, len(seqs))
+	err := r.generate(ctx, reqs, func(i int, s *rl.Sample) { out[i], errs[i] = scoresOf(s) }, done)
+	return out, errors.Join(append(errs, err)...)
 }
 
 // scoring returns the request that scores a sequence's response.
@@ -90,14 +95,18 @@ func scoring(s parity.Sequence) rl.Request {
 }
 
 // scoresOf returns what a scored prompt tells.
-func scoresOf(s *rl.Sample) parity.Scores {
-	out := parity.Scores{LogProbs: s.PromptLogProbs}
+func scoresOf(s *rl.Sample) (parity.Scores, error) {
+	out := parity.Scores{LogProbs: s.PromptLogProbs, Experts: expertsOf(s.Experts)}
+	var err error
+	if out.Index, err = entriesOf(s.Entries); err != nil {
+		return out, fmt.Errorf("sequence %s: %w", s.Prompt.ID, err)
+	}
 	for _, t := range s.PromptTold {
 		if len(t.Top) > 0 {
 			out.Top = append(out.Top, t.Top[0].Token)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // generate has the engine work on requests, and hands each sample out with the place of its request.

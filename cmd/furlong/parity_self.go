@@ -3,13 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"furlong/parity"
 	"furlong/rl"
-	"furlong/rollout"
 )
 
 // parityOfOne holds one side against itself.
@@ -159,39 +160,32 @@ func (r *rolloutSide) warm(ctx context.Context, seqs []parity.Sequence, done fun
 	return out, err
 }
 
-// retracted scores in an engine that takes all samples' pages away, again and again.
+// retracted scores in an engine that takes all samples' pages away, again and again, on their way.
 func (r *rolloutSide) retracted(ctx context.Context, seqs []parity.Sequence, done func(int)) ([]parity.Scores, error) {
 	s := r.spec
-	s.built.chunk = 16 // several passes a sequence, so that there is a way on which to lose pages
-	other, err := r.job.openRollout(ctx, s)
+	s.built.chunk, s.built.noCache = 7, true // several passes a sequence, all of which are lost
+	o, err := r.job.openRollout(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	defer other.Close()
-	inner, stop := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() { defer close(ended); retractEvery(inner, other.engine) }()
-	out, err := other.Score(ctx, seqs, done)
-	stop()
-	<-ended
-	if err == nil && other.engine.Stats().Retracted == 0 {
-		err = fmt.Errorf("no sequence lost its pages")
-	}
-	return out, err
-}
-
-// retractEvery retracts samples that are on their way, each time that the engine has run some passes more. It leaves most passes alone, so that there is an end.
-func retractEvery(ctx context.Context, e *rollout.Engine) {
-	next := 3
-	for ctx.Err() == nil {
-		if e.Ping(ctx) != nil { // returns between two passes
+	defer o.Close()
+	var orders sync.WaitGroup
+	passes, next := 0, 2
+	o.model.pass = func() {
+		if passes++; passes < next {
 			return
 		}
-		if n := e.Stats().Passes; n >= next {
-			_ = e.Retract(ctx) // an engine that has stopped has nothing to retract
-			next = n + max(8, n/2)
-		}
+		next += max(4, next) // ever rarer, so that there is an end
+		given := make(chan struct{})
+		orders.Go(func() { close(given); _ = o.engine.Retract(ctx) }) // carried out once this pass, or one soon after it, has ended
+		<-given
 	}
+	out, err := o.Score(ctx, seqs, done)
+	orders.Wait()
+	if err == nil && o.engine.Stats().Retracted == 0 {
+		err = errors.New("no sequence lost its pages")
+	}
+	return out, err
 }
 
 // drawn returns the logprobs with which responses were drawn.

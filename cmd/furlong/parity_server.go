@@ -21,7 +21,11 @@ type serverSide struct {
 func (p *parityJob) openServer(ctx context.Context, s sideSpec) (*serverSide, error) {
 	c := sglang.Default()
 	c.URLs, c.KeyFile, c.Wait = []string{s.place}, p.f.server.KeyFile, p.f.server.Wait
-	v, err := sglang.Visit(ctx, c)
+	routes, err := p.routesOf()
+	if err != nil {
+		return nil, err
+	}
+	v, err := sglang.Visit(ctx, c, routes)
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +87,11 @@ func (s *serverSide) Score(ctx context.Context, seqs []parity.Sequence, done fun
 	reqs := make([]rl.Request, len(seqs))
 	for i, q := range seqs {
 		reqs[i] = scoring(q)
-		reqs[i].ID = int64(i)
+		reqs[i].ID, reqs[i].Report.Experts = int64(i), s.v.Found().Experts
 	}
-	out := make([]parity.Scores, len(seqs))
-	return out, s.samples(ctx, reqs, func(i int, a *rl.Sample) { out[i] = scoresOf(a) }, done)
+	out, errs := make([]parity.Scores, len(seqs)), make([]error, len(seqs))
+	err := s.samples(ctx, reqs, func(i int, a *rl.Sample) { out[i], errs[i] = scoresOf(a) }, done)
+	return out, errors.Join(append(errs, err)...)
 }
 
 // Generate draws a response to each prompt.

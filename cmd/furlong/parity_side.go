@@ -45,23 +45,20 @@ func parseSide(text string) (s sideSpec, err error) {
 	case "rollout", "trainer":
 		s.kind = head
 		if has {
-			err = s.built.read(head, rest)
+			err = s.built.read(text, head, rest)
 		}
-		if err != nil {
-			return s, fmt.Errorf("side %s: %w", text, err)
-		}
-		return s, nil
+		return s, err
 	}
 	return s, fmt.Errorf("side is %q, want rollout[:options], trainer[:options], http://host:port, hf:DIR or dir:PATH", text)
 }
 
-// read reads options with commas between them.
-func (b *builtSpec) read(kind, text string) error {
+// read reads options with commas between them, of the side that is called so.
+func (b *builtSpec) read(side, kind, text string) error {
 	var errs []error
 	for part := range strings.SplitSeq(text, ",") {
 		name, value, has := strings.Cut(part, "=")
 		if err := b.option(kind, name, value, has); err != nil {
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("side %s: %w", side, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -16,6 +16,8 @@ type tappedModel struct {
 	set    *taps.Set
 	prompt int     // tokens whose end is not computed, but for the last
 	ends   []int32 // rows of the pass whose end the engine still computes
+
+	pass func() // is called when a pass begins; nil for nobody
 }
 
 // listen records what the model computes of a sequence whose response begins after prompt tokens.
@@ -42,6 +44,9 @@ func (m *tappedModel) watched(c *ops.Ctx) *ops.Ctx {
 
 // Embed begins a pass.
 func (m *tappedModel) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
+	if m.pass != nil {
+		m.pass()
+	}
 	if m.rec != nil {
 		m.rec.Begin(in, m.set)
 		m.ends = m.ends[:0]

@@ -18,14 +18,16 @@ type Visitor struct {
 	found Found
 	info  map[string]json.RawMessage
 	name  string
+	shape *rl.Routes
 	begun chan int // holds the number of requests sent
 }
 
 // visited is what a visitor calls the weights that the server held when it came.
 const visited rl.Version = 1
 
-// Visit gets to know the server of cfg, of which there must be one. What is said of weights and retries in cfg is not looked at.
-func Visit(ctx context.Context, cfg Config) (*Visitor, error) {
+// Visit gets to know the server of cfg, of which there must be one. What is said of weights and retries in cfg is not looked at. routes, of no tokens, say
+// which model's experts it is asked for; nil where nobody asks.
+func Visit(ctx context.Context, cfg Config, routes *rl.Routes) (*Visitor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -37,7 +39,7 @@ func Visit(ctx context.Context, cfg Config) (*Visitor, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Visitor{wire: w, name: nonce(), begun: make(chan int, 1)}
+	v := &Visitor{wire: w, name: nonce(), shape: routes, begun: make(chan int, 1)}
 	v.begun <- 0
 	if v.found, err = w.await(ctx, urls[0], cfg.Wait); err == nil {
 		err = w.either(ctx, urls[0], "/server_info", "/get_server_info", &v.info)
@@ -74,7 +76,10 @@ func (v *Visitor) Sample(ctx context.Context, r rl.Request) (*rl.Sample, error) 
 	v.begun <- n
 	x := &reading{
 		r: r, rid: fmt.Sprintf("%s-%d-%d", v.name, r.ID, n), a: &sglang.Answer{},
-		sent: visited, given: map[string]rl.Version{v.found.Label: visited},
+		sent: visited, given: map[string]rl.Version{v.found.Label: visited}, shape: v.shape,
+	}
+	if r.Report.Experts && v.shape == nil {
+		return nil, fmt.Errorf("request %d is to tell its experts, and the visitor was not told of which model", r.ID)
 	}
 	if err := v.patiently(ctx, x); err != nil {
 		return nil, err

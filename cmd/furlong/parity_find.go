@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"furlong/parity"
+	"furlong/parity/diverge"
+	"furlong/parity/suspect"
+	"furlong/parity/taps"
+)
+
+// A tappedSide is a side of a comparison with what it is called.
+type tappedSide struct {
+	parity.Found
+	name string // A or B
+}
+
+// find has a judge look at what each side recorded, op by op, and returns what it found: at the first side that is at fault, or of the first that could be judged. Where
+// no judge fits either of them, their differences are judged by growth alone.
+func (p *parityJob) find(ctx context.Context, a, b parity.Found) (*parity.Divergence, error) {
+	sides := []tappedSide{{a, "A"}, {b, "B"}}
+	if own(a.About) && !own(b.About) {
+		sides = []tappedSide{{b, "B"}, {a, "A"}} // others' arithmetic is looked at first
+	}
+	var plain []taps.Diff
+	var err error
+	if a.Taps != nil && b.Taps != nil && !parity.DifferentFormats(a.About, b.About) { // else differences as they are say nothing of mistakes
+		if plain, err = taps.Plain(a.Taps, b.Taps); err != nil {
+			return nil, err
+		}
+	}
+	var first *parity.Divergence
+	var failed []error
+	for _, s := range sides {
+		if s.Taps == nil {
+			continue
+		}
+		d, err := p.judged(ctx, s, plain)
+		switch {
+		case err != nil:
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+		case d.Found:
+			return d, nil
+		case first == nil:
+			first = d
+		default:
+			first.More = append(first.More, d.Says)
+		}
+	}
+	if first != nil {
+		return first, nil
+	}
+	if a.Taps == nil || b.Taps == nil {
+		return nil, errors.Join(failed...)
+	}
+	if plain, err = taps.Plain(a.Taps, b.Taps); err != nil {
+		return nil, err
+	}
+	return grown(a, b, plain, errors.Join(failed...))
+}
+
+// own reports whether a side is an engine of this process.
+func own(a parity.About) bool { return a.Kind == "rollout" || a.Kind == "trainer" }
+
+// judged has this binary's model, in the side's formats, compute every op from what the side recorded.
+func (p *parityJob) judged(ctx context.Context, s tappedSide, plain []taps.Diff) (*parity.Divergence, error) {
+	t, err := p.judgeFor(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	j := taps.Judge{Model: t.policy.Model, Backend: t.k, FP8: t.spec.built.kv == "fp8_e4m3"}
+	c := diverge.Case{
+		Side: s.name, Judge: "this binary's model", Of: heldBy(s.About), Against: heldBy(t.about), Layers: t.policy.Layers(),
+		Own: own(s.About) && s.About.Backend == t.about.Backend && s.About.Weights == t.about.Weights && s.About.KV == t.about.KV,
+	}
+	local, err := taps.Force(j, s.Taps)
+	if err != nil {
+		return nil, err
+	}
+	f, err := diverge.First(c, local, plain)
+	if err != nil {
+		return nil, err
+	}
+	d := divergence(f, "forced", "this binary's model, weights "+t.about.Weights+", kv "+t.about.KV+", "+t.about.Backend)
+	if f.Found {
+		tried, err := diverge.Explain(c, j, s.Taps, f, suspect.All())
+		if err != nil {
+			return nil, err
+		}
+		d.Suspects = suspects(tried)
+		if words := diverge.Sentence(c, tried); words != "" {
+			d.More = append([]string{words}, d.More...)
+		}
+	}
+	d.Side = s.name
+	return d, nil
+}
+
+// judgeFor returns a trainer in a side's formats, as far as this binary has them. It must be of the side's model, and of its weights where both say which.
+func (p *parityJob) judgeFor(ctx context.Context, s tappedSide) (*trainerSide, error) {
+	spec := sideSpec{text: "trainer", kind: "trainer"}.over(p.f.model)
+	for _, x := range p.specs {
+		if x.text == s.About.Side && own(s.About) {
+			spec.built = x.built
+			spec.built.tokens, spec.built.recompute = 0, false
+		}
+	}
+	if spec.built.model.Checkpoint == "" && s.About.Kind == "pytorch" {
+		spec.built.model.Checkpoint = s.About.Model
+	}
+	like := s.About
+	like.Arithmetic = "float32"
+	if b, err := spec.built.like(like); err == nil {
+		spec.built = b
+	}
+	t, err := p.openTrainer(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := judgeFits(t.about, s.About); err != nil {
+		_ = t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// judgeFits returns an error where a judge is of another model or other weights than a side.
+func judgeFits(judge, side parity.About) error {
+	if says := parity.DifferentConfigs(judge.Config, side.Config); len(says) > 0 {
+		return fmt.Errorf("the judge is another model: %s (--hf-checkpoint names the model)", strings.Join(says, ", "))
+	}
+	if judge.State != "" && side.State != "" && judge.Weights == side.Weights && judge.State != side.State {
+		return fmt.Errorf("the judge has other weights: their digest is %.12s, and that of the side's %.12s (--hf-checkpoint names the model)", judge.State, side.State)
+	}
+	return nil
+}
+
+// heldBy returns how a side holds numbers.
+func heldBy(a parity.About) diverge.Formats {
+	plain, recipe, _ := strings.Cut(a.Weights, " ")
+	f := diverge.Formats{Weights: recipe, FP8: a.KV == "fp8_e4m3", Wide: a.Arithmetic == "float64"}
+	if plain == "bf16" {
+		f.Plain = "BF16"
+	}
+	if a.Arithmetic == "bfloat16" {
+		f.Activations = "BF16"
+	}
+	return f
+}
+
+// grown judges two recordings without a judge.
+func grown(a, b parity.Found, plain []taps.Diff, why error) (*parity.Divergence, error) {
+	f, err := diverge.Growth(diverge.Case{Side: "A", Judge: "B", Of: heldBy(a.About), Against: heldBy(b.About)}, plain)
+	if err != nil {
+		return nil, err
+	}
+	d := divergence(f, "growth", "")
+	if why != nil {
+		d.More = append(d.More, fmt.Sprintf("No judge: %v.", why))
+	}
+	return d, nil
+}
+
+// divergence returns a finding as a report has it.
+func divergence(f *diverge.Finding, method, judge string) *parity.Divergence {
+	d := &parity.Divergence{
+		Method: method, Judge: judge, Found: f.Found, Layer: f.Layer, Op: f.Op, At: f.At, Local: parity.Figure(f.Local), Inherited: parity.Figure(f.Inherited),
+		Limit: parity.Figure(f.Limit), Reason: f.Reason, Says: f.Says, More: f.More,
+	}
+	for _, r := range f.Rows {
+		d.Ops = append(d.Ops, parity.OpRow{
+			Layer: r.Layer, Op: r.Op, Local: parity.Figure(r.Local), Inherited: parity.Figure(r.Inherited), Limit: parity.Figure(r.Limit), Over: r.Over, At: r.At, Says: r.Says,
+		})
+	}
+	return d
+}
+
+func suspects(tried []diverge.Explained) (out []parity.SuspectRow) {
+	for _, t := range tried {
+		out = append(out, parity.SuspectRow{Name: t.Name, Says: t.Says, Left: parity.Figure(t.Left), Match: t.Match})
+	}
+	return out
+}
