@@ -150,16 +150,28 @@ func boxOpens(text string) int {
 	return len(text) - len(rest) + 1
 }
 
-// introduction matches what stands before an answer on its line; emphasis may surround the word and the colon.
-var introduction = regexp.MustCompile(`(?i)(?:\b|_)answer[*_ \t]*[:：]`)
+// introduction matches what follows the word in what stands before an answer on its line; emphasis may surround the word
+// and the colon.
+var introduction = regexp.MustCompile(`^[*_ \t]*[:：]`)
 
 // lastLine returns the rest of the last line with "Answer:", or the next line where nothing but blanks follows.
 func lastLine(text string) (string, bool) {
-	all := introduction.FindAllStringIndex(text, -1)
-	if all == nil {
-		return "", false
+	const name = "answer"
+	for at := len(text) - len(name); at >= 0; at-- {
+		if c := text[at]; c != 'a' && c != 'A' || !strings.EqualFold(text[at:at+len(name)], name) || at > 0 && isWord(text[at-1]) {
+			continue
+		}
+		rest := text[at+len(name):]
+		if m := introduction.FindString(rest[:min(len(rest), 100)]); m != "" {
+			return firstLine(rest[len(m):]), true
+		}
 	}
-	return firstLine(text[all[len(all)-1][1]:]), true
+	return "", false
+}
+
+// isWord reports whether c is a letter or a digit.
+func isWord(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
 }
 
 // lastHashes returns the rest of the last line with ####, which is how GSM8K writes answers.

@@ -58,6 +58,7 @@ func graders() []grader {
 		{"math", `the last \boxed{} as DeepScaleR's grader judges it, wherever it stands`, publishedMath},
 		{"deepscaler", "the same behind the last </think>", publishedDeepScaler},
 		{"dapo", "the last Answer: line as DAPO's grader judges it; the label is a whole number", publishedDAPO},
+		{"math-verify", "the answer as Math-Verify finds and judges it", publishedMathVerify},
 		{"gsm8k", "as furlong, the label must be a number, #### introduces an answer too", gsm8k},
 		{"countdown", "an expression of the given numbers, each exactly once, that has the target's value", countdown},
 		{"exact", "the response is the label, spaces around it aside", exact},

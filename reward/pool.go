@@ -16,7 +16,7 @@ var ErrTimeout = errors.New("grader ran out of time")
 
 // Config is what grading can be told. The zero value is not usable; start from Default.
 type Config struct {
-	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, gsm8k, countdown, exact or arithmetic; a prompt's metadata rm_type goes first"`
+	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, exact or arithmetic; a prompt's metadata rm_type goes first"`
 	Workers  int           `flag:"grader-workers" help:"samples graded at once; 0 takes one a processor"`
 	Deadline time.Duration `flag:"grader-timeout" help:"longest time for one sample"`
 	Rules

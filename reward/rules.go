@@ -166,6 +166,11 @@ func publishedDAPO(r response, g Gold, _ Rules) finding {
 	return quote(v, pred, g)
 }
 
+func publishedMathVerify(r response, g Gold, _ Rules) finding {
+	v, pred := published.MathVerify(r.text, published.Gold{Text: g.Text, Alternatives: g.Alternatives})
+	return quote(v, pred, g)
+}
+
 // quote tells what a published grader says.
 func quote(v published.Verdict, pred string, g Gold) finding {
 	f := wrong("%.60q is not %.60q by the published rules", pred, g.String())

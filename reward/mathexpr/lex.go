@@ -40,13 +40,14 @@ type lexer struct {
 	out       []token
 	space     bool
 	plain     bool // python-like text: words are split into letters, no units, no LaTeX
+	strict    bool // LaTeX as Math-Verify reads it
 	thousands bool // 1,234 is one number where no bracket is open
 	depth     int  // of brackets
 }
 
 // lex cuts text into tokens.
 func lex(text string, o options) ([]token, error) {
-	l := lexer{in: text, plain: o.plain, thousands: o.thousands}
+	l := lexer{in: text, plain: o.plain, strict: o.strict, thousands: o.thousands}
 	for l.at < len(l.in) {
 		if err := l.next(); err != nil {
 			return nil, err
@@ -152,6 +153,9 @@ var (
 
 // rune adds a sign outside ASCII.
 func (l *lexer) rune(r rune) error {
+	if l.strict && strings.ContainsRune("°√½≤≥", r) {
+		return fmt.Errorf("%q has no meaning here", r)
+	}
 	if l.plain {
 		if !unicode.IsLetter(r) {
 			return fmt.Errorf("%q has no meaning here", r)
@@ -211,8 +215,17 @@ func (l *lexer) letters() error {
 	}
 	run := l.in[from:l.at]
 	before := l.last()
-	if l.plain {
+	switch {
+	case l.plain:
 		l.plainLetters(run)
+		return nil
+	case l.strict:
+		for _, c := range run {
+			if c != 'I' {
+				c = unicode.ToLower(c)
+			}
+			l.add(letter, string(c))
+		}
 		return nil
 	}
 	switch name := names[run]; {

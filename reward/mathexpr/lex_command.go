@@ -2,6 +2,7 @@ package mathexpr
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -119,12 +120,22 @@ func (l *lexer) text() error {
 		return nil // \text before something else: only the font
 	}
 	plain := strings.TrimSpace(content)
+	if l.strict && wholeFraction.MatchString(content) {
+		return l.inline(content)
+	}
+	if l.strict {
+		l.add(word, strings.Trim(strings.Join(strings.Fields(strings.ToLower(content)), ""), "()"))
+		return nil
+	}
 	if strings.IndexFunc(plain, isAnyLetter) < 0 {
 		return l.inline(plain)
 	}
 	l.add(word, plain)
 	return nil
 }
+
+// wholeFraction matches a fraction of whole numbers.
+var wholeFraction = regexp.MustCompile(`^\\frac\{\d+\}\{\d+\}$`)
 
 func isAnyLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0xc0 }
 
@@ -154,7 +165,7 @@ func (l *lexer) inline(content string) error {
 	if l.depth++; l.depth > mostDepth {
 		return ErrBudget
 	}
-	inner, err := lex(content, options{plain: l.plain, thousands: l.thousands && l.depth <= 1})
+	inner, err := lex(content, options{plain: l.plain, strict: l.strict, thousands: l.thousands && l.depth <= 1})
 	l.depth--
 	if err != nil {
 		return err

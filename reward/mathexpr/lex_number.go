@@ -26,18 +26,28 @@ func (l *lexer) number() error {
 	if point {
 		rep = l.repeating()
 	}
+	if l.strict {
+		l.add(digits, orZero(text, whole))
+		return nil
+	}
 	if exp := l.exponent(); exp != "" && rep == "" {
 		text += exp
 	}
-	if !whole {
-		text = "0" + text
-	}
+	text = orZero(text, whole)
 	if len(text) > mostDigits {
 		return fmt.Errorf("a number of %d digits, want at most %d", l.at-from, mostDigits)
 	}
 	l.add(digits, text)
 	l.out[len(l.out)-1].rep = rep
 	return nil
+}
+
+// orZero returns a number with a digit before its point.
+func orZero(text string, whole bool) string {
+	if whole {
+		return text
+	}
+	return "0" + text
 }
 
 // run cuts off digits.
@@ -77,7 +87,7 @@ func (l *lexer) grouped() string {
 // separator returns the separator of thousands that stands here. A plain comma is one only outside brackets.
 func (l *lexer) separator() string {
 	for _, s := range separators {
-		if strings.HasPrefix(l.in[l.at:], s) && (s != "," || l.thousands && l.depth <= 0) && (!l.plain || s == ",") {
+		if strings.HasPrefix(l.in[l.at:], s) && (s != "," || l.thousands && l.depth <= 0) && (!l.plain && !l.strict || s == ",") {
 			return s
 		}
 	}
@@ -91,7 +101,7 @@ var overlines = []string{`\overline{`, `\bar{`, `\dot{`, `\overline `, `\bar `}
 func (l *lexer) repeats(i int) bool {
 	for _, o := range overlines {
 		if strings.HasPrefix(l.in[i:], o) {
-			return true
+			return !l.strict
 		}
 	}
 	return false
@@ -99,6 +109,9 @@ func (l *lexer) repeats(i int) bool {
 
 // repeating cuts off digits that repeat.
 func (l *lexer) repeating() string {
+	if l.strict {
+		return ""
+	}
 	for _, o := range overlines {
 		rest, ok := strings.CutPrefix(l.in[l.at:], o)
 		if !ok {

@@ -9,6 +9,7 @@ import (
 // options say in which dialect a text is read.
 type options struct {
 	plain     bool // as python reads it: no units, ratios and text
+	strict    bool // as Math-Verify reads LaTeX: no units, text is a variable, : divides, numbers side by side are added
 	thousands bool // a comma before three digits separates thousands
 }
 
@@ -19,6 +20,7 @@ type parser struct {
 	depth  int
 	bars   int // open | of absolute values
 	plain  bool
+	strict bool
 	budget *budget
 }
 
@@ -31,7 +33,7 @@ func parse(text string, o options, b *budget) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parser{tokens: tokens, plain: o.plain, budget: b}
+	p := &parser{tokens: tokens, plain: o.plain, strict: o.strict, budget: b}
 	items, separated, err := p.items()
 	switch {
 	case err != nil:
@@ -83,8 +85,8 @@ func (p *parser) separator() bool {
 		t := p.peek()
 		switch {
 		case t.is(",") || t.is(";"):
-		case t.kind == word && (strings.EqualFold(t.text, "or") || strings.EqualFold(t.text, "and")):
-		case t.kind == word && t.text[0] == ',' && (strings.EqualFold(t.text[1:], "or") || strings.EqualFold(strings.TrimSpace(t.text[1:]), "and")):
+		case t.kind == word && !p.strict && (strings.EqualFold(t.text, "or") || strings.EqualFold(t.text, "and")):
+		case t.kind == word && !p.strict && t.text[0] == ',' && (strings.EqualFold(t.text[1:], "or") || strings.EqualFold(strings.TrimSpace(t.text[1:]), "and")):
 		default:
 			return found
 		}
@@ -189,7 +191,7 @@ func (p *parser) quantity() (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.peek().is(":") && !p.plain {
+	if p.peek().is(":") && !p.plain && !p.strict {
 		r := of(Ratio, n)
 		for p.accept(":") {
 			next, err := p.sum()
@@ -209,7 +211,7 @@ func (p *parser) quantity() (*Node, error) {
 // currency takes a sign of currency.
 func (p *parser) currency() string {
 	t := p.peek()
-	if t.kind == word && !p.plain && strings.Contains("$ € £ ¥ ₹", t.text) {
+	if t.kind == word && !p.plain && !p.strict && strings.Contains("$ € £ ¥ ₹", t.text) {
 		p.at++
 		return unitOf[t.text]
 	}
@@ -218,7 +220,7 @@ func (p *parser) currency() string {
 
 // measured reads scales, units and percentages behind n.
 func (p *parser) measured(n *Node) (*Node, error) {
-	for p.peek().kind == word && !p.plain {
+	for p.peek().kind == word && !p.plain && !p.strict {
 		from := p.at
 		text := p.unitText()
 		m, ok := readMeasure(text)

@@ -3,6 +3,7 @@ package mathexpr
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ func (p *parser) operand() (*Node, error) {
 	case word:
 		if p.plain {
 			break
+		}
+		if p.strict {
+			return named(Symbol, p.take().text), nil
 		}
 		return named(Text, strings.TrimSpace(p.phrase())), nil
 	case begin:
@@ -50,7 +54,7 @@ func (p *parser) phrase() string {
 
 // name returns the constant or variable of a letter.
 func (p *parser) name(s string) *Node {
-	if s == "e" || s == "i" {
+	if s == "e" || s == "i" && !p.strict {
 		if !p.plain {
 			return named(Constant, s)
 		}
@@ -98,6 +102,9 @@ func (p *parser) enclosed() (*Node, error) {
 		return nil, fmt.Errorf("%s is closed by %q", open, last.text)
 	}
 	p.at++
+	if p.strict && open == "{" && slices.ContainsFunc(items, func(n *Node) bool { return n.isObject() && n.Kind != Matrix }) {
+		return nil, errors.New("an object in braces")
+	}
 	return bracketed(open, last.text, items, separated)
 }
 
@@ -163,6 +170,9 @@ func (p *parser) command(name string) (*Node, error) {
 	case "infty":
 		return of(Infinity), nil
 	case "emptyset", "varnothing":
+		if p.strict && name == "varnothing" {
+			break
+		}
 		return of(Set), nil
 	case "imath":
 		return named(Constant, "i"), nil
@@ -176,6 +186,9 @@ func (p *parser) command(name string) (*Node, error) {
 			return nil, fmt.Errorf("%s without an argument", name)
 		}
 		return p.function(name)
+	}
+	if p.strict {
+		name = strings.ToLower(name)
 	}
 	if noFactor[name] {
 		return nil, fmt.Errorf("\\%s has no value", name)
@@ -268,7 +281,7 @@ func (p *parser) function(name string) (*Node, error) {
 		switch {
 		case p.peek().is("^") && power == nil:
 			p.at++
-			power, err = p.exponent()
+			power, err = p.value()
 		case p.peek().is("_") && strings.HasPrefix(name, "lo") && base == nil:
 			p.at++
 			base, err = p.one()

@@ -1,6 +1,7 @@
 package mathexpr
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -9,6 +10,9 @@ import (
 
 // term reads factors: with signs between them, or side by side. Division and products have one rank, left to right.
 func (p *parser) term() (*Node, error) {
+	if p.strict {
+		return p.strictTerm()
+	}
 	n, err := p.factor()
 	if err != nil {
 		return nil, err
@@ -73,6 +77,8 @@ func (p *parser) begins() bool {
 	switch t.kind {
 	case digits, letter, begin:
 		return true
+	case word:
+		return p.strict
 	case command:
 		return !noFactor[t.text]
 	case symbol:
@@ -111,9 +117,12 @@ func (p *parser) behind(n *Node) (*Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if e.Kind == Degree && len(e.Args) == 0 {
-				n = of(Degree, n)
-			} else if e.Kind == Symbol && e.Name == "'" {
+			if isMark(e) && e.Kind == Degree {
+				if p.strict && n.isObject() && n.Kind != Matrix {
+					return nil, errors.New("degrees of an object")
+				}
+				n = p.degrees(n)
+			} else if isMark(e) {
 				n = named(Call, "'", n)
 			} else {
 				n = of(Pow, n, e)
@@ -123,8 +132,14 @@ func (p *parser) behind(n *Node) (*Node, error) {
 			n = named(Call, "factorial", n)
 		case t.is("°"):
 			p.at++
-			n = of(Degree, n)
+			if p.strict && n.isObject() && n.Kind != Matrix {
+				return nil, errors.New("degrees of an object")
+			}
+			n = p.degrees(n)
 		case t.is("%") && !p.plain:
+			if _, ok := n.literal(); p.strict && !ok {
+				return nil, fmt.Errorf("percent of no number")
+			}
 			p.at++
 			n = of(Percent, n)
 		case t.is("'"):
@@ -142,6 +157,28 @@ func (p *parser) behind(n *Node) (*Node, error) {
 			return nil, ErrBudget
 		}
 	}
+}
+
+// degrees returns an angle; Math-Verify does not see degrees.
+func (p *parser) degrees(n *Node) *Node {
+	if p.strict {
+		return n
+	}
+	return of(Degree, n)
+}
+
+// isMark reports whether an exponent is a degree sign or a prime, which are no numbers.
+func isMark(n *Node) bool {
+	return n.Kind == Degree && len(n.Args) == 0 || n.Kind == Symbol && n.Name == "'"
+}
+
+// value reads an exponent that is no mark.
+func (p *parser) value() (*Node, error) {
+	n, err := p.exponent()
+	if err == nil && isMark(n) {
+		return nil, errors.New("a mark where an exponent is wanted")
+	}
+	return n, err
 }
 
 // exponent reads what stands behind ^.
@@ -165,7 +202,7 @@ func (p *parser) exponent() (*Node, error) {
 		return named(Symbol, "'"), nil
 	case t.is("-") || t.is("+"):
 		p.at++
-		n, err := p.exponent()
+		n, err := p.value()
 		if err != nil || t.is("+") {
 			return n, err
 		}
@@ -177,7 +214,7 @@ func (p *parser) exponent() (*Node, error) {
 	}
 	if p.peek().is("^") { // 2^3^4 is 2^(3^4)
 		p.at++
-		e, err := p.exponent()
+		e, err := p.value()
 		if err != nil {
 			return nil, err
 		}
@@ -200,6 +237,8 @@ func (p *parser) subscript(n *Node) (*Node, error) {
 		}
 	}
 	switch {
+	case n.Kind == Number && n.Value.IsInt() && p.strict:
+		return n, nil
 	case n.Kind == Number && n.Value.IsInt():
 		return named(Based, strings.TrimLeft(n.Value.Num().String(), "0")+"_"+text.String()), nil
 	case n.Kind == Symbol || n.Kind == Constant:
@@ -259,7 +298,7 @@ func literalOf(t token) (*Node, error) {
 // mixed reads a number, with the fraction of a mixed number behind a whole one.
 func (p *parser) mixed() (*Node, error) {
 	n, err := literalOf(p.take())
-	if err != nil || !n.Value.IsInt() || n.decimal {
+	if err != nil || !n.Value.IsInt() || n.decimal || p.strict || p.plain {
 		return n, err
 	}
 	from := p.at

@@ -7,9 +7,11 @@
 //
 // [Math] and [DeepScaler] take the last \boxed{} and apply two tests, of which one must pass: equality after a cleaning of
 // texts, and equality by algebra after a second cleaning, with restrictions that keep the algebra short. [DAPO] compares the
-// last "Answer:" line, cleaned, with a whole number.
+// last "Answer:" line, cleaned, with a whole number. [MathVerify] finds an answer by patterns of several ranks, reads it as LaTeX
+// and compares mathematical objects.
 //
 // Units: none.
 // Errors: none; every text has a verdict. Time grows with the length of the text, within the budget of steps.
-// Sources: the behaviour of the graders of DeepScaleR and DAPO, which several frameworks share, as observed.
+// Sources: the behaviour of the graders of DeepScaleR and DAPO, which several frameworks share, and of Math-Verify 0.8 with
+// SymPy 1.14, as observed.
 package published
