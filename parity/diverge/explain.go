@@ -3,6 +3,7 @@ package diverge
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"furlong/parity/taps"
 )
@@ -94,16 +95,5 @@ func Sentence(c Case, tried []Explained) string {
 	case 1:
 		return fmt.Sprintf("Most likely %s %s: with that in the judge the difference is gone.", side, fit[0])
 	}
-	says := fmt.Sprintf("Each of %d known mistakes explains it, and what was recorded can't tell them apart: %s ", len(fit), side)
-	for i, x := range fit {
-		switch {
-		case i == len(fit)-1:
-			says += "; or it " + x
-		case i > 0:
-			says += "; or it " + x
-		default:
-			says += x
-		}
-	}
-	return says + "."
+	return fmt.Sprintf("Each of %d known mistakes explains it, and what was recorded can't tell them apart: %s %s.", len(fit), side, strings.Join(fit, "; or it "))
 }

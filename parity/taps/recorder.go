@@ -230,7 +230,7 @@ func (t *Tap) merge(piece *Tap) error {
 	case !slices.Equal(t.Shape, piece.Shape):
 		return fmt.Errorf("rows are %v, those of an earlier pass %v", piece.Shape, t.Shape)
 	case t.Rows() == 0:
-		t.First, end = piece.First, piece.First
+		t.First = piece.First
 	case piece.First > end || piece.First+piece.Rows() < t.First:
 		return fmt.Errorf("rows begin at %d, those of earlier passes are %d up to %d: rows between them were never computed", piece.First, t.First, end)
 	}

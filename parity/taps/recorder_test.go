@@ -176,8 +176,10 @@ func TestRecorderRefuses(t *testing.T) {
 			r.Begin(at(0, 1), s)
 			r.Begin(&ops.Tokens{ID: []int32{9}, Seq: []int32{0}, Pos: []int32{1}}, s)
 		}, "recorder: a pass has token 9 at position 1, the set has 2"},
-		{"a start in the dark", func(r *taps.Recorder, s *taps.Set) { r.Begin(at(3), s) },
-			"recorder: a pass begins at position 3 of a sequence whose first 0 tokens are known: give the set all tokens that a cache holds"},
+		{
+			"a start in the dark", func(r *taps.Recorder, s *taps.Set) { r.Begin(at(3), s) },
+			"recorder: a pass begins at position 3 of a sequence whose first 0 tokens are known: give the set all tokens that a cache holds",
+		},
 		{"no pass", func(r *taps.Recorder, s *taps.Set) { r.Watch(0, "attn_in", x, nil) }, "recorder: L0.attn_in: comes before a pass was announced by Begin"},
 		{"some rows", func(r *taps.Recorder, s *taps.Set) {
 			r.Begin(at(0, 1), s)
