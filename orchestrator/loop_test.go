@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ func (s *sum) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	h := fnv.New64a()
 	fmt.Fprint(h, s.weights, b.Cycle)
 	for _, x := range b.Samples {
-		fmt.Fprint(h, x.Prompt.ID, x.Index, x.Response, x.LogProbs, x.Reward, x.Versions[0].Version.Count())
+		fmt.Fprint(h, x.Prompt.ID, x.Index, x.Response, x.LogProbs, x.Reward, x.Versions[0].Version.Count(), x.Experts.From(0), x.Entries.Rows)
 	}
 	s.weights = h.Sum64()
 	s.steps++
@@ -69,6 +70,32 @@ func (s *sum) Load(_ context.Context, dir string) error {
 func (s *sum) answers(v rl.Version, r rl.Request, soFar []int32) (int32, float32) {
 	x := rl.MixSeed(0, s.policy[v], uint64(r.Prompt.Group), r.Sampling.Seed, uint64(len(soFar)))
 	return int32(x % 7), -float32(x%97) / 31
+}
+
+// A telling engine is a fake that tells which experts tokens went to, and which entries they read. Both follow from the tokens.
+type telling struct{ *rltest.Fake }
+
+func (e telling) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
+	return func(yield func(*rl.Sample, error) bool) {
+		for s, err := range e.Fake.Generate(ctx, reqs) {
+			if err == nil {
+				choose(s)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	}
+}
+
+// choose gives a sample choices.
+func choose(s *rl.Sample) {
+	s.Experts, s.Entries = rl.NewRoutes(2, 1, 300), rl.NewEntries([]int{1}, 1, 1)
+	tokens := s.Tokens()
+	for pos, t := range tokens[:len(tokens)-1] {
+		s.Experts.Add([]int32{40 * t, 299 - t})
+		s.Entries.Add(s.Entries.Pack(nil, pos, []int32{t % int32(pos+1)}))
+	}
 }
 
 // A counting source hands out prompts 0, 1, 2, ...
@@ -134,7 +161,7 @@ func newLoop(dir, kind string, epoch int, d *diary) (*Loop, *sum) {
 	c.Sampling.MaxTokens, c.Sampling.StopIDs = 9, []int32{0}
 	start := time.Unix(0, 0)
 	return &Loop{
-		Config: c, Rollout: rltest.NewFake(s.answers), Train: s, Prompts: &counting{}, Watch: d, Dir: dir, Epoch: epoch,
+		Config: c, Rollout: telling{rltest.NewFake(s.answers)}, Train: s, Prompts: &counting{}, Watch: d, Dir: dir, Epoch: epoch,
 		Decode: func(ids []int32) string { return "\xff" + fmt.Sprint(ids) },
 		Clock:  func() time.Time { return start },
 		Grade: func(_ context.Context, all []*rl.Sample) error {

@@ -39,6 +39,7 @@ type pair struct {
 	roll  *rollout.Engine
 	actor *train.Engine
 	n     int // versions published
+	told  rl.Report
 }
 
 // A pairing is what the two engines are told.
@@ -47,6 +48,8 @@ type pairing struct {
 	actorKV, rolloutKV string
 	rate               float64
 	recompute, crowded bool
+	records            bool // choices come with samples
+	replay             train.Replay
 	threads            int
 }
 
@@ -55,7 +58,7 @@ func pairOf(t *testing.T, p pairing) *pair {
 	t.Helper()
 	k := cpu.Open(cpu.Options{Threads: max(p.threads, 1), Sleepy: true})
 	t.Cleanup(k.Close)
-	return &pair{T: t, roll: sampler(t, p, k), actor: learner(t, p, k)}
+	return &pair{T: t, roll: sampler(t, p, k), actor: learner(t, p, k), told: rl.Report{Experts: p.records, Entries: p.records}}
 }
 
 func sampler(t *testing.T, p pairing, k kernels.Backend) *rollout.Engine {
@@ -68,6 +71,7 @@ func sampler(t *testing.T, p pairing, k kernels.Backend) *rollout.Engine {
 	if p.crowded {
 		c.TotalTokens, c.MaxRunning = 96, 3
 	}
+	c.Experts, c.Entries = p.records, p.records
 	e, err := rollout.New(c, dsv4.New(drifting, dtype.BF16), k)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +89,7 @@ func learner(t *testing.T, p pairing, k kernels.Backend) *train.Engine {
 	m.Init(11)
 	c := train.Default()
 	c.Format, c.Recompute, c.MaxTokens, c.Planned, c.Optim.LR = p.actor, p.recompute, 100, 100, p.rate
+	c.Replay = p.replay
 	if p.actorKV != "" {
 		c.KV = p.actorKV
 	}
@@ -126,7 +131,7 @@ func (p *pair) draw() []*rl.Sample {
 		for i := range 3 {
 			s := rl.DefaultSampling()
 			s.Seed, s.MaxTokens, s.StopIDs = uint64(100*group+i), 14, []int32{1}
-			reqs = append(reqs, rl.Request{ID: int64(len(reqs)), Prompt: prompt, Index: i, Sampling: s})
+			reqs = append(reqs, rl.Request{ID: int64(len(reqs)), Prompt: prompt, Index: i, Sampling: s, Report: p.told})
 		}
 	}
 	samples := make([]*rl.Sample, len(reqs))

@@ -38,7 +38,6 @@ func (t *together) Idle() map[string]string {
 		m.add("nothing is evaluated without --eval-prompt-data", "eval-problems")
 	}
 	f.idleServers(m)
-	f.idleReplay(m)
 	f.idleData(m, f.data.File != "")
 	f.idleSampling(m, true, evaluates)
 	return m

@@ -118,6 +118,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
 	set.Add("Checks", &together{f, b}, &graded{f})
 	set.Unheeded("a cycle takes one optimizer step, in which the ratio is 1", "eps-clip", "eps-clip-high", "eps-clip-c")
+	set.Unheeded("a cycle takes one optimizer step, by the weights that score its samples: both passes choose alike", "use-routing-replay")
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
 	return set.Accept(config.Options)
 }

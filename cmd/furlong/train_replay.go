@@ -27,11 +27,3 @@ func (j *job) routes() *rl.Routes {
 	m := j.policy.Model
 	return rl.NewRoutes(len(m.Layers()), m.Choices(), m.Experts())
 }
-
-// idleReplay adds replays that change nothing.
-func (f *trainFlags) idleReplay(m idle) {
-	if f.train.Replay.Rollout {
-		m.add("--use-rollout-routing-replay replays the choices of rollout in both passes", "use-routing-replay")
-	}
-	m.add("a cycle takes one optimizer step, by the weights that score its samples: both passes choose alike", "use-routing-replay")
-}
