@@ -60,7 +60,9 @@ func Start(ctx context.Context, cfg Config) (*Process, error) {
 		err = p.hello.check(cfg)
 	}
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		p.unbind()
+		p.end(errClosed)
+		return nil, err
 	}
 	return p, nil
 }

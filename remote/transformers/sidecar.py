@@ -4,6 +4,7 @@ One JSON object a line comes in, one goes out, in the same order; stderr has wha
 directory and loads it. An answer with "error" says why there is no other. The process ends when its input does, whatever it is doing.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -92,8 +93,9 @@ class Model:
         from safetensors.torch import save_file
 
         ids, path = self.sequence("ids", request.get("ids")), request["path"]
-        tap = Taps(self, set(request.get("only", [])), ids.shape[1])
-        with tap:
+        with contextlib.ExitStack() as undo:
+            tap = Taps(self, set(request.get("only", [])), ids.shape[1], undo)
+            tap.hook()
             self.run(ids)
         for asked in sorted(tap.only):
             if not any(called(name, asked) for name in tap.named):
@@ -122,17 +124,18 @@ class Model:
 class Taps:
     """Named results of one pass, by hooks on the library's modules. Rows are tokens; the axis of sequences is dropped."""
 
-    def __init__(self, model, only, tokens):
+    def __init__(self, model, only, tokens, undo):
         self.torch, self.model, self.config = model.torch, model.model, model.config
         self.wide = self.torch.float64 if model.dtype == "float64" else self.torch.float32
-        self.only, self.tokens, self.named, self.hooks = only, tokens, {}, []
+        self.only, self.tokens, self.named, self.undo = only, tokens, {}, undo
         self.part = {}  # left halves of what two modules make together
         self.places = {}  # attention modules to the beginnings of their names
         self.products = None  # (input, output) of matrix products while experts run
         self.library = sys.modules[type(self.model).__module__]
         self.attention = self.library.eager_attention_forward
 
-    def __enter__(self):
+    def hook(self):
+        """Hangs itself into the model until undo is closed."""
         top = self.model.model
         self.before(top.layers[0], lambda x: self.keep("embed", x[0]))
         for i, layer in enumerate(top.layers):
@@ -140,16 +143,9 @@ class Taps:
         self.after(top.hc_head, lambda y: self.keep("hc_head", y[0]))
         self.after(top.norm, lambda y: self.keep("final_norm", y[0]))
         self.after(self.model.lm_head, lambda y: self.keep("logits", y[0]))
+        self.undo.callback(setattr, self.library, "eager_attention_forward", self.attention)
         self.library.eager_attention_forward = self.attend
-        self.watch = watching(self.torch, self)
-        self.watch.__enter__()
-        return self
-
-    def __exit__(self, *exc):
-        self.watch.__exit__(*exc)
-        self.library.eager_attention_forward = self.attention
-        for h in self.hooks:
-            h.remove()
+        self.undo.enter_context(watching(self.torch, self))
 
     def keep(self, name, x, width=None):
         """Records x [T, ...] under a name; width flattens what follows the first axis."""
@@ -160,10 +156,10 @@ class Taps:
         self.named[name] = x.detach().to(to, copy=True).contiguous()
 
     def after(self, module, see):
-        self.hooks.append(module.register_forward_hook(lambda m, args, out: see(out)))
+        self.undo.callback(module.register_forward_hook(lambda m, args, out: see(out)).remove)
 
     def before(self, module, see):
-        self.hooks.append(module.register_forward_pre_hook(lambda m, args: see(*args)))
+        self.undo.callback(module.register_forward_pre_hook(lambda m, args: see(*args)).remove)
 
     def joined(self, name, left, right):
         """Records the outputs of two modules that read the same rows side by side."""
@@ -251,7 +247,7 @@ class Taps:
 
         self.after(mlp.gate, routed)
         self.before(mlp.experts, lambda *_: setattr(self, "products", []))
-        self.hooks.append(mlp.experts.register_forward_hook(lambda m, args, out: self.slots(pre, *args[1:])))
+        self.undo.callback(mlp.experts.register_forward_hook(lambda m, args, out: self.slots(pre, *args[1:])).remove)
         shared = mlp.shared_experts
         self.joined(pre + "shared_gate_up", shared.gate_proj, shared.up_proj)
         self.before(shared.down_proj, lambda x: self.keep(pre + "shared_mid", x[0]))
@@ -385,15 +381,13 @@ def refuse_gaps(directory, info):
         "has what the model has not": sorted(info["unexpected_keys"]),
         "could not be read": info.get("error_msgs") or [],
     }
-    said = [f"{what} {named(names)}" for what, names in wrong.items() if names]
+    said = [f"{what}: {named(names)}" for what, names in wrong.items() if names]
     if said:
         raise Refused(f"{directory}: " + "; ".join(said))
 
 
 def widened(torch, dtype):
     """Under float64 the library's own steps down to float32 are kept from happening; otherwise nothing is."""
-    import contextlib
-
     if dtype != "float64":
         return contextlib.nullcontext()
 
