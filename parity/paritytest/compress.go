@@ -8,10 +8,10 @@ import (
 
 func compressorMistakes() []Mistake {
 	return []Mistake{
-		{Name: "no overlap", Trap: "table", op: kinds("compress_pooled", c4), kernels: pooled(func(p *pooling) { p.prev.Hi = p.prev.Lo })},
+		{Name: "no overlap", Trap: "table", op: kinds("compress_pooled", c4), kernels: pooled(alone)},
 		{Name: "halves swapped", Trap: "T7", op: kinds("compress_pooled", c4), kernels: pooled(swapHalves)},
 		{Name: "halves of the projections swapped in the file", Trap: "T7", Fault: Weights, op: kinds("compress_raw", c4), weight: named(swapRows, "self_attn.compressor.kv_proj.weight", "self_attn.compressor.gate_proj.weight")},
-		{Name: "no position bias", Trap: "table", op: kinds("compress_pooled", c4, c128), kernels: pooled(func(p *pooling) { p.changeBias(func(b *tensor.Tensor) { clear(b.F32()) }) })},
+		{Name: "no position bias", Trap: "table", op: kinds("compress_pooled", c4, c128), kernels: pooled(unplaced)},
 		{Name: "position bias in slot order", Trap: "T7", op: kinds("compress_pooled", c4), kernels: pooled(bySlots)},
 		{Name: "position bias from the last row to the first", Trap: "odd", op: kinds("compress_pooled", c4, c128), kernels: pooled(upsideDown)},
 		{Name: "position bias in bfloat16", Trap: "T17", Fault: Rounding, op: kinds("compress_pooled", c4, c128), weight: named(coarse, "self_attn.compressor.position_bias")},
@@ -52,22 +52,39 @@ func (p *pooling) changePool(f func(*tensor.Tensor)) {
 	p.own.Pool, p.prev.Pool = pool, pool
 }
 
-// pool pools by other arguments: those of attention's entries, not of the indexer's keys.
+// pool pools by other arguments what comes after a boundary: attention's entries or the indexer's keys.
 type pool struct {
 	part
+	after  string
 	change func(*pooling)
 }
 
 func pooled(change func(*pooling)) func(part) kernels.Backend {
-	return func(k part) kernels.Backend { return pool{k, change} }
+	return func(k part) kernels.Backend { return pool{k, "compress_raw", change} }
+}
+
+// pooledKeys is pooled for the indexer's keys.
+func pooledKeys(change func(*pooling)) func(part) kernels.Backend {
+	return func(k part) kernels.Backend { return pool{k, "index_raw", change} }
 }
 
 func (k pool) Pool(y, bias *tensor.Tensor, overlap bool, prev, own kernels.View) {
 	p := pooling{bias, overlap, prev, own}
-	if k.at.follows("compress_raw") {
+	if k.at.follows(k.after) {
 		k.change(&p)
 	}
 	k.Backend.Pool(y, p.bias, p.overlap, p.prev, p.own)
+}
+
+// alone pools windows without the one before.
+func alone(p *pooling) { p.prev.Hi = p.prev.Lo }
+
+// unplaced pools without position bias.
+func unplaced(p *pooling) { p.changeBias(func(b *tensor.Tensor) { clear(b.F32()) }) }
+
+// coarseBias rounds the position bias.
+func coarseBias(p *pooling) {
+	p.changeBias(func(b *tensor.Tensor) { coarse(dsv4.Config{}, b.F32()) })
 }
 
 // swapHalves takes the first half of a projection for the token's own window and the second for the next.

@@ -6,18 +6,31 @@ import (
 	"furlong/tensor"
 )
 
+// clamps are the ways to clamp SwiGLU's operands wrongly.
+var clamps = []struct {
+	name    string
+	product func(gate, up, limit float64) float64
+}{
+	{"gate clamped below too", func(g, u, l float64) float64 { return silu(clamped(g, l)) * clamped(u, l) }},
+	{"up never clamped", func(g, u, l float64) float64 { return silu(min(g, l)) * u }},
+	{"up clamped above only", func(g, u, l float64) float64 { return silu(min(g, l)) * min(u, l) }},
+	{"gate never clamped", func(g, u, l float64) float64 { return silu(g) * clamped(u, l) }},
+	{"clamped after the product", func(g, u, l float64) float64 { return clamped(silu(g)*u, l) }},
+}
+
 func expertMistakes() []Mistake {
-	return []Mistake{
+	var all []Mistake
+	for _, c := range clamps {
+		all = append(all,
+			Mistake{Name: c.name, Trap: "T8", op: each("expert_mid"), kernels: gated(false, c.product)},
+			Mistake{Name: c.name + ", in the shared expert alone", Trap: "T8", op: each("shared_mid"), kernels: gated(true, c.product)})
+	}
+	return append(all, []Mistake{
 		{Name: "no SwiGLU clamp", Trap: "T8", op: each("expert_mid"), config: func(c *dsv4.Config) { c.Limit, c.LimitShared = 0, 0 }},
 		{Name: "shared expert not clamped", Trap: "T8", op: each("shared_mid"), config: func(c *dsv4.Config) { c.LimitShared = 0 }},
 		{Name: "routed experts not clamped", Trap: "T8", op: each("expert_mid"), config: func(c *dsv4.Config) { c.Limit = 0 }},
-		{Name: "gate clamped below too", Trap: "T8", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 { return silu(clamped(g, l)) * clamped(u, l) })},
-		{Name: "up never clamped", Trap: "T8", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 { return silu(min(g, l)) * u })},
-		{Name: "up clamped above only", Trap: "T8", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 { return silu(min(g, l)) * min(u, l) })},
-		{Name: "gate never clamped", Trap: "T8", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 { return silu(g) * clamped(u, l) })},
-		{Name: "clamped after the product", Trap: "T8", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 { return clamped(silu(g)*u, l) })},
-		{Name: "gate and up in each other's place", Trap: "odd", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 { return silu(min(u, l)) * clamped(g, l) })},
-		{Name: "tanh instead of the sigmoid", Trap: "odd", op: each("expert_mid"), kernels: gated(func(g, u, l float64) float64 {
+		{Name: "gate and up in each other's place", Trap: "odd", op: each("expert_mid"), kernels: gated(false, func(g, u, l float64) float64 { return silu(min(u, l)) * clamped(g, l) })},
+		{Name: "tanh instead of the sigmoid", Trap: "odd", op: each("expert_mid"), kernels: gated(false, func(g, u, l float64) float64 {
 			g = min(g, l)
 			return g * (silu(2*g)/max(2*g, 1e-9)*2 - 1) * clamped(u, l)
 		})},
@@ -27,21 +40,27 @@ func expertMistakes() []Mistake {
 			return combined{k, func(y []float32, c dsv4.Config) { times(y, float32(c.RoutedFactor)) }}
 		}},
 		{Name: "shared expert left out", Trap: "odd", op: each("mlp_out"), kernels: func(k part) kernels.Backend { return combined{k, func(y []float32, _ dsv4.Config) { clear(y) }} }},
+		{Name: "shared expert added twice", Trap: "odd", op: each("mlp_out"), kernels: func(k part) kernels.Backend { return combined{k, func(y []float32, _ dsv4.Config) { times(y, 2) }} }},
 		{Name: "one neuron of the shared expert dead", Trap: "odd", op: each("shared_mid"), kernels: func(k part) kernels.Backend { return dead{k} }},
-	}
+	}...)
 }
 
-// gates computes SwiGLU's product otherwise, in all experts.
+// gates computes SwiGLU's product otherwise, in all experts or in the shared one alone.
 type gates struct {
 	part
+	shared  bool
 	product func(gate, up, limit float64) float64
 }
 
-func gated(product func(gate, up, limit float64) float64) func(part) kernels.Backend {
-	return func(k part) kernels.Backend { return gates{k, product} }
+func gated(shared bool, product func(gate, up, limit float64) float64) func(part) kernels.Backend {
+	return func(k part) kernels.Backend { return gates{k, shared, product} }
 }
 
 func (k gates) SwiGLU(y, gu, w *tensor.Tensor, limit float64) {
+	if k.shared && w != nil {
+		k.Backend.SwiGLU(y, gu, w, limit)
+		return
+	}
 	f := y.Dim()
 	for r := range y.Rows() {
 		for i := range f {

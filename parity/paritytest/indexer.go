@@ -10,7 +10,7 @@ import (
 )
 
 // picky is a length at which the indexer of any configuration here has something to drop.
-const picky = 48
+const picky = 40
 
 func indexerMistakes() []Mistake {
 	return []Mistake{
@@ -25,8 +25,17 @@ func indexerMistakes() []Mistake {
 		{Name: "indexer's queries not turned", Trap: "odd", op: kinds("index_q", c4), kernels: func(k part) kernels.Backend { return otherTurn{k, 1, []string{"index_keys"}, true} }},
 		{Name: "one entry more kept", Trap: "odd", Least: picky, op: kinds("index_topk", c4), config: func(c *dsv4.Config) { c.IndexTopK++ }},
 		{Name: "one entry fewer kept", Trap: "odd", Least: picky, op: kinds("index_topk", c4), config: func(c *dsv4.Config) { c.IndexTopK-- }},
-		{Name: "no position bias in the indexer", Trap: "table", op: kinds("index_pooled", c4), kernels: func(k part) kernels.Backend { return indexPool{k} }},
-		{Name: "indexer's keys in bfloat16", Trap: "T19", Fault: Rounding, op: kinds("index_keys", c4), kernels: func(k part) kernels.Backend { return coarseKeys{k} }},
+		{Name: "no position bias in the indexer", Trap: "table", op: kinds("index_pooled", c4), kernels: pooledKeys(unplaced)},
+		{Name: "no overlap in the indexer", Trap: "table", op: kinds("index_pooled", c4), kernels: pooledKeys(alone)},
+		{Name: "halves swapped in the indexer", Trap: "T7", op: kinds("index_pooled", c4), kernels: pooledKeys(swapHalves)},
+		{Name: "position bias in slot order in the indexer", Trap: "T7", op: kinds("index_pooled", c4), kernels: pooledKeys(bySlots)},
+		{Name: "position bias in bfloat16 in the indexer", Trap: "T17", Fault: Rounding, op: kinds("index_pooled", c4), kernels: pooledKeys(coarseBias)},
+		{Name: "indexer's keys in FP8", Trap: "T19", Fault: Rounding, op: kinds("index_keys", c4), kernels: func(k part) kernels.Backend {
+			return coarseKeys{k, func(x *tensor.Tensor) { k.Round(x, x, x.Dim(), 128) }}
+		}},
+		{Name: "indexer's keys in bfloat16", Trap: "T19", Fault: Rounding, op: kinds("index_keys", c4), kernels: func(k part) kernels.Backend {
+			return coarseKeys{k, func(x *tensor.Tensor) { coarse(dsv4.Config{}, x.F32()) }}
+		}},
 	}
 }
 
@@ -95,23 +104,15 @@ func (k indexTurn) RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	queries.RoPE(y, x, cos, sin, dim, inverse)
 }
 
-// indexPool pools the indexer's windows without position bias.
-type indexPool struct{ part }
-
-func (k indexPool) Pool(y, bias *tensor.Tensor, overlap bool, prev, own kernels.View) {
-	if k.at.follows("index_raw") {
-		bias = bias.Clone()
-		clear(bias.F32())
-	}
-	k.Backend.Pool(y, bias, overlap, prev, own)
-}
-
 // coarseKeys rounds the indexer's keys.
-type coarseKeys struct{ part }
+type coarseKeys struct {
+	part
+	round func(*tensor.Tensor)
+}
 
 func (k coarseKeys) RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	k.Backend.RoPE(y, x, cos, sin, dim, inverse)
 	if k.at.follows("index_pooled") {
-		coarse(k.at.Config, y.F32())
+		k.round(y)
 	}
 }

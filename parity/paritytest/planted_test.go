@@ -60,7 +60,7 @@ func TestMistakesShowWhereTheySay(t *testing.T) {
 	for i, c := range Shapes() {
 		e := New(c, 1, k, quant.Recipe{})
 		for _, m := range All() {
-			ids := IDs(c, max(52, m.Least), 1)
+			ids := IDs(c, max(40, m.Least), 1)
 			var right recording
 			lps := e.Run(None(), Everywhere, ids, right.watch)
 			for _, at := range m.Places(c) {

@@ -19,11 +19,13 @@ func routerMistakes() []Mistake {
 	return []Mistake{
 		{Name: "no correction bias in the choice", Trap: "T5", op: routed("router_indices", learned), kernels: func(k part) kernels.Backend { return unbiased{k} }},
 		{Name: "correction bias left in the weight", Trap: "T5", op: routed("router_weights", learned), kernels: weighed(func(s, bias float64) float64 { return s + bias }, true)},
+		{Name: "correction bias in the weight and in their sum", Trap: "T5", op: routed("router_weights", learned), kernels: func(k part) kernels.Backend { return &biasedScores{part: k} }},
 		{Name: "weights not normalised", Trap: "table", op: each("router_weights"), kernels: weighed(nil, false)},
 		{Name: "no routed factor", Trap: "table", op: each("router_weights"), config: func(c *dsv4.Config) { c.RoutedFactor = 1 }},
 		{Name: "experts weighed by softmax", Trap: "odd", op: each("router_weights"), kernels: func(k part) kernels.Backend { return soft{k} }},
 		{Name: "router weights in bfloat16", Trap: "T9", Fault: Rounding, op: each("router_weights"), kernels: func(k part) kernels.Backend { return coarseWeights{k} }},
-		{Name: "gate computed in bfloat16", Trap: "T22", Fault: Rounding, op: each("router_logits"), kernels: func(k part) kernels.Backend { return coarseGate{k} }},
+		{Name: "gate computed in bfloat16", Trap: "T22", Fault: Rounding, op: each("router_logits"), kernels: func(k part) kernels.Backend { return coarseGate{k, true} }},
+		{Name: "gate's operands in bfloat16", Trap: "T22", Fault: Rounding, op: each("router_logits"), kernels: func(k part) kernels.Backend { return coarseGate{k, false} }},
 		{Name: "table layers routed by score", Trap: "T2", op: routed("router_indices", hash), over: byScore},
 		{Name: "one layer too few routed by table", Trap: "T2", op: lastHash, over: byScore},
 		{Name: "one layer too many routed by table", Trap: "T2", op: firstLearned, over: byTable},
@@ -126,6 +128,31 @@ func (k *weighs) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor f
 	k.bias = nil
 }
 
+// biasedScores weighs the chosen experts by what they were chosen for.
+type biasedScores struct {
+	part
+	bias *tensor.Tensor
+}
+
+func (k *biasedScores) TopExperts(choice []int32, logits, bias *tensor.Tensor, n int) {
+	k.bias = bias
+	k.Backend.TopExperts(choice, logits, bias, n)
+}
+
+func (k *biasedScores) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
+	n := w.Dim()
+	for t := range w.Rows() {
+		var sum float64
+		of := func(e int32) float64 { return rootSoftplus(rowOf(logits, t)[e]) + float64(k.bias.F32()[e]) }
+		for _, e := range choice[t*n:][:n] {
+			sum += of(e)
+		}
+		for j, e := range choice[t*n:][:n] {
+			rowOf(w, t)[j] = float32(factor * of(e) / sum)
+		}
+	}
+}
+
 // soft weighs the chosen experts by the exponential of their logits.
 type soft struct{ part }
 
@@ -150,8 +177,11 @@ func (k coarseWeights) RouteWeights(w, logits *tensor.Tensor, choice []int32, fa
 	coarse(k.at.Config, w.F32())
 }
 
-// coarseGate takes both operands of the router's product in bfloat16, and its result.
-type coarseGate struct{ part }
+// coarseGate takes both operands of the router's product in bfloat16, and maybe its result.
+type coarseGate struct {
+	part
+	result bool
+}
 
 func (k coarseGate) Linear(y, x, w *tensor.Tensor, groups int) {
 	if !k.at.follows("mlp_in") {
@@ -161,7 +191,9 @@ func (k coarseGate) Linear(y, x, w *tensor.Tensor, groups int) {
 	w = rounded(w)
 	k.Prepare(w)
 	k.Backend.Linear(y, rounded(x), w, groups)
-	coarse(k.at.Config, y.F32())
+	if k.result {
+		coarse(k.at.Config, y.F32())
+	}
 }
 
 // byScore writes over a table's choice the best by score.
