@@ -73,11 +73,21 @@ func (w *walk) try(j taps.Judge, s *taps.Set, f *Finding, x Suspect) Explained {
 		e.Match = e.Match && !r.Over
 		if d.Name == f.Op {
 			e.Left = share(d)
+			e.Match = e.Match && vanished(d, e.Left, f)
 			return e
 		}
 	}
 	e.Match, e.Failed = false, fmt.Sprintf("the judge has no %s then", f.Title())
 	return e
+}
+
+// leftover is the share of a difference that may be left for it to count as gone: where formats differ the limit alone is wide.
+const leftover = 1.0 / 3
+
+// vanished reports whether what is left of a finding's difference is little of it. What was found below the limit, in all elements alike, is gone if it is not
+// found again.
+func vanished(d *taps.Diff, left float64, f *Finding) bool {
+	return d.Boundary().Choice || f.Local <= f.Limit || left <= leftover*f.Local
 }
 
 // Sentence says what suspects explain a finding, "" if none does. Several that fit are all named: what was recorded can't tell them apart.

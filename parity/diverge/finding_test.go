@@ -242,3 +242,39 @@ func TestGrowth(t *testing.T) {
 		t.Errorf("itself: %v, %v", f, err)
 	}
 }
+
+// behind returns the set as a pass records it whose first n tokens were in a cache.
+func behind(t *testing.T, s *taps.Set, n int) *taps.Set {
+	t.Helper()
+	cut := taps.NewSet(s.Tokens)
+	for _, x := range s.Taps() {
+		y := *x
+		y.First = max(x.First, (n+x.Rate-1)/max(1, x.Rate))
+		gone := (y.First - x.First) * x.Width()
+		if x.Choice != nil {
+			y.Choice = x.Choice[gone:]
+		} else {
+			y.Values = x.Values[gone:]
+		}
+		if err := cut.Add(&y); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cut
+}
+
+// What a cache holds wrongly shows where it is read first.
+func TestWrongPrefix(t *testing.T) {
+	j := smallJudge()
+	ids := tapstest.Tokens(3, tapstest.Small(), 40)
+	c := diverge.Case{Own: true, Side: "rollout", Layers: j.Model.Layers()}
+	good := first(t, c, j, behind(t, tapstest.Record(j, ids, nil), 12), nil)
+	if good.Found || good.Kind != diverge.SameBits {
+		t.Errorf("a good prefix: %s: %s", good.Kind, good.Says)
+	}
+	stale := tapstest.Record(j, ids, spoil(spot{1, "kv"}, 1.01, func(row int) bool { return row < 12 }))
+	f := first(t, c, j, behind(t, stale, 12), nil)
+	if f.Kind != diverge.Path || f.Title() != "L1.attn_mix" || f.At != 12 || !strings.Contains(strings.Join(f.More, " "), "The first 12 positions were not computed") {
+		t.Errorf("%s at %s, position %d: %s %v", f.Kind, f.Title(), f.At, f.Says, f.More)
+	}
+}

@@ -94,6 +94,15 @@ func first(t *testing.T, c diverge.Case, j taps.Judge, s *taps.Set, mine *taps.S
 	return f
 }
 
+func overs(f *diverge.Finding) (n int) {
+	for _, r := range f.Rows {
+		if r.Over {
+			n++
+		}
+	}
+	return n
+}
+
 // What another program can't record falls to the next op that it did, and the finding says so.
 func TestMistakesBetweenTaps(t *testing.T) {
 	j := smallJudge()
@@ -140,6 +149,9 @@ func TestEveryBoundaryIsNamed(t *testing.T) {
 			f := first(t, diverge.Case{Layers: j.Model.Layers()}, j, theirs, mine)
 			if !f.Found || f.Layer != at.layer || f.Op != at.name {
 				t.Errorf("%s: mistake at %s: found %v, %s: %s", k.Name(), taps.Title(at.layer, at.name), f.Found, f.Title(), f.Says)
+			}
+			if n := overs(f); n != 1 {
+				t.Errorf("%s: mistake at %s: %d ops are off for themselves, want that one alone", k.Name(), taps.Title(at.layer, at.name), n)
 			}
 		}
 	}

@@ -44,11 +44,30 @@ func (w *walk) found(f *Finding, d *taps.Diff, r Row) {
 		f.Kind = Head
 		f.More = append(f.More, w.head(d)...)
 	}
+	if n := w.unseen(d); n > 0 {
+		f.More = append(f.More, fmt.Sprintf("The first %d positions were not computed when this was recorded (a cache held them): what %s reads of them is there what the cache held, and here what %s makes of them.",
+			n, d.Title(), w.c.Judge))
+	}
 	if len(d.Spans) > 0 {
 		f.More = append(f.More, fmt.Sprintf("What was recorded does not tell %s apart from %s: any of them may be at fault.", d.Title(), strings.Join(d.Spans, ", ")))
 	}
 	f.More = append(f.More, w.others(f, d)...)
 	f.More = append(f.More, w.downstream(d)...)
+}
+
+// unseen returns how many positions were not computed where a boundary reads the rows of earlier tokens, too.
+func (w *walk) unseen(d *taps.Diff) int {
+	switch d.Name {
+	case "attn_mix", "index_topk", "compress_pooled", "index_pooled":
+	default:
+		return 0
+	}
+	for i := range w.local {
+		if k := &w.local[i]; k.Layer == d.Layer && k.Name == "kv" {
+			return k.First
+		}
+	}
+	return 0
 }
 
 // seen says what was seen, and what the limit is.

@@ -19,19 +19,27 @@ func (f *forced) choose(d *Diff, t *Tap, choice []int32) {
 	}
 	d.Errors, d.Same, d.Terms = make([]float64, t.Rows()), true, f.terms(d.Layer, boundaries[byName[d.Name]])
 	score := f.scores(d)
+	sound := true // the judge's own choices are possible: one with a mistake planted may make others
 	for i := range t.Rows() {
 		own, told := choice[(t.First+i)*k:][:k], t.Picks(i)
+		sound = sound && f.impossible(d, t.First+i, own, k) == ""
+		gone, come := apart(own, told)
+		if len(gone)+len(come) == 0 && (len(told) == k || d.Name == "index_topk") {
+			continue
+		}
 		if why := f.impossible(d, t.First+i, told, k); why != "" {
 			d.Problem, d.Same = fmt.Sprintf("position %d %s", t.First+i, why), false
 			d.Differ = append(d.Differ, i)
 			d.set(i, math.Inf(1))
 			return
 		}
-		if gone, come := apart(own, told); len(gone)+len(come) > 0 {
-			d.Same = false
-			d.Differ = append(d.Differ, i)
-			d.set(i, score.margin(t.First+i, gone, come))
-		}
+		d.Same = false
+		d.Differ = append(d.Differ, i)
+		d.set(i, score.margin(t.First+i, gone, come))
+	}
+	if !sound {
+		f.missing[place{d.Layer, d.Name}] = true
+		return
 	}
 	for i := range t.Rows() {
 		replace(choice[(t.First+i)*k:][:k], t.Picks(i), d.Name == "index_topk")

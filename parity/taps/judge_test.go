@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"furlong/dtype"
+	"furlong/kernels"
 	"furlong/kernels/ref"
 	"furlong/parity/taps"
 	"furlong/parity/taps/tapstest"
+	"furlong/tensor"
 )
 
 func smallJudge(seed uint64) taps.Judge {
@@ -72,6 +74,36 @@ func TestImpossibleChoices(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// early shows the indexer one window more than is closed.
+type early struct{ kernels.Backend }
+
+func (k early) IndexTopK(q, w *tensor.Tensor, heads int, keys kernels.View, n int) kernels.View {
+	keys.Hi = slices.Clone(keys.Hi)
+	for t := range keys.Hi {
+		keys.Hi[t] = min(keys.Hi[t]+1, int32(len(keys.Rows)))
+	}
+	return k.Backend.IndexTopK(q, w, heads, keys, n)
+}
+
+// A judge that makes an impossible choice itself finds it in order, so that a mistake can be explained.
+func TestImpossibleForBoth(t *testing.T) {
+	right := smallJudge(1)
+	wrong := tapstest.Judge(early{ref.New[float32]()}, tapstest.Model(tapstest.Small(), dtype.F32, 1))
+	s := tapstest.Record(wrong, tapstest.Tokens(1, tapstest.Small(), 30), nil)
+	if d := find(t, force(t, right, s), 1, "index_topk"); !strings.Contains(d.Problem, "windows are closed") {
+		t.Errorf("the right judge: problem %q", d.Problem)
+	}
+	for _, d := range force(t, wrong, s) {
+		if !d.Same || d.Problem != "" {
+			t.Errorf("the judge with the mistake: %s: %q", d.Title(), d.Problem)
+		}
+	}
+	s = tapstest.Record(right, tapstest.Tokens(1, tapstest.Small(), 30), nil)
+	if d := find(t, force(t, wrong, s), 1, "index_topk"); len(d.Differ) == 0 || d.Problem != "" {
+		t.Errorf("the wrong judge of a right side: %d differ, problem %q", len(d.Differ), d.Problem)
 	}
 }
 
