@@ -12,7 +12,7 @@ dtype tokenizer grammar rl progress nearest plot reward/mathexpr internal/* kern
 metrics/* api/* door
 metrics api/openai reward/published
 tensor reward data/* summary metrics/run chat
-data
+data reward/sheet
 device
 device/gpu kernels comm quant checkpoint weightsync
 kernels/ref comm/* checkpoint/safetensors rl/rltest

@@ -26,11 +26,11 @@ func TestDataFiles(t *testing.T) {
 	}{
 		{"gsm8k as math", "gsm8k-form.jsonl", "question", "answer", "math"},
 		{"gsm8k", "gsm8k-form.jsonl", "question", "answer", "gsm8k"},
-		{"dapo", "dapo-form.jsonl", "prompt", "label", "dapo"},
+		{"dapo form", "dapo-form.jsonl", "prompt", "label", "furlong"},
 		{"dapo as math", "dapo-form.jsonl", "prompt", "label", "math"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			unlessShort(t, "dapo")
+			unlessShort(t, "dapo_form")
 			t.Parallel()
 			file := filepath.Join("testdata", "tiny", tt.file)
 			run := trainTiny(t, model, "--prompt-data", file, "--input-key", tt.input, "--label-key", tt.label, "--rm-type", tt.grader,
