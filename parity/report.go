@@ -207,7 +207,10 @@ type Divergence struct {
 	Side     string `json:"side,omitempty"` // A or B: whose taps the judge was held against; "" without a judge
 	Sequence int    `json:"sequence"`       // index into Report.Sequences
 	Found    bool   `json:"found"`
-	Layer    int    `json:"layer"` // -1 outside the blocks
+	Judged   string `json:"judged,omitempty"` // sides that a judge was held against: A, B or AB
+	Looked   int    `json:"looked"`           // sequences that were looked at
+	Beyond   int    `json:"beyond"`           // sequences whose gap is beyond the limit
+	Layer    int    `json:"layer"`            // -1 outside the blocks
 	Op       string `json:"op"`
 	At       int    `json:"at"` // first position at fault, in the sequence (prompt included); -1 where that is not known
 

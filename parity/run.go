@@ -235,21 +235,57 @@ func (r *run) row(s Sequence, a, b Scores) SequenceRow {
 	return row
 }
 
-// find looks for the op at which the sides part in the sequence with the widest gap, where their logprobs are not the same to the bit.
+// find looks for the op at which the sides part, in the tapped sequences whose gap is beyond the limit, the widest first, until one is found; in the widest alone where
+// none is. Where all bits are the same there is nothing to look for.
 func (r *run) find(ctx context.Context) error {
 	j := r.judging()
 	if j.exact() || r.Find == nil || len(r.tapped) == 0 {
 		return nil
 	}
-	r.stage("looking for the first difference", 0)
-	i := r.tapped[0]
+	beyond := r.beyond(j.limit())
+	looked := 0
+	done := r.stage("looking for the first difference", len(r.tapped))
+	for _, i := range r.tapped {
+		if looked > 0 && (!beyond[i] || r.rep.Divergence == nil) {
+			break
+		}
+		if err := r.findIn(ctx, i); err != nil {
+			return err
+		}
+		looked++
+		done(looked)
+		if d := r.rep.Divergence; d != nil && d.Found {
+			break
+		}
+	}
+	if d := r.rep.Divergence; d != nil {
+		d.Looked, d.Beyond = looked, len(beyond)
+	}
+	return nil
+}
+
+// beyond returns the sequences with a token beyond a limit in any comparison.
+func (r *run) beyond(limit float64) map[int]bool {
+	out := map[int]bool{}
+	for _, c := range r.rep.Comparisons {
+		for i, b := range c.ByPrompt {
+			if b.Gap.NonFinite > 0 || float64(b.Gap.Max) > limit {
+				out[i] = true
+			}
+		}
+	}
+	return out
+}
+
+// findIn looks at one sequence. What is found takes the place of what was not.
+func (r *run) findIn(ctx context.Context, i int) error {
 	d, err := r.Find(ctx, Found{r.a, r.rep.A, at(r.res.TapA, i)}, Found{r.b, r.rep.B, at(r.res.TapB, i)})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil:
 		r.note("the first difference could not be looked for: %v", err)
-	case d != nil:
+	case d != nil && (d.Found || r.rep.Divergence == nil):
 		d.Sequence = i
 		r.rep.Divergence = d
 	}

@@ -238,9 +238,18 @@ func (p *page) worst(all []WorstToken) {
 	p.line("")
 	p.line("The largest gaps, in context:")
 	for _, t := range all[:min(len(all), mostWorst)] {
-		p.line("  %9s  A %-8s B %-8s sequence %d, position %d: %s[%s]%s", digits(t.Gap), digits(t.A), digits(t.B), t.Sequence, t.Position,
+		p.line("  %9s  A %-11s B %-11s sequence %d, position %d: %s[%s]%s", digits(t.Gap), beside(t.A, t.Gap), beside(t.B, t.Gap), t.Sequence, t.Position,
 			last(t.Before, 28), visible(t.Text), first(t.After, 12))
 	}
+}
+
+// beside prints a logprob in as many places as show a gap in three digits.
+func beside(lp, gap Figure) string {
+	size := math.Abs(float64(gap))
+	if !(size > 0 && size < 1) || math.IsInf(float64(lp), 0) {
+		return digits(lp)
+	}
+	return strconv.FormatFloat(float64(lp), 'f', min(9, 2+int(math.Ceil(-math.Log10(size)))), 64)
 }
 
 // visible spells what would break a line.

@@ -54,6 +54,14 @@ func (j judging) verdict() Verdict {
 	return v
 }
 
+// limit returns what the largest gap is held against.
+func (j judging) limit() float64 {
+	if j.tolerance > 0 {
+		return j.tolerance
+	}
+	return RoundingLimit
+}
+
 // worst returns the comparison with the largest gap, one with tokens that have no finite logprob before all others.
 func (j judging) worst() Comparison {
 	w := j.all[0]
@@ -93,6 +101,11 @@ func (j judging) beyond(v Verdict, c Comparison) Verdict {
 	case j.diverges():
 		v.More = append([]string{gap}, v.More...)
 		return j.differs(v, "differ: first at ")
+	case j.faultless() && j.tolerance == 0 && !DifferentFormats(j.a, j.b):
+		v.Kind, v.OK = Rounding, true
+		v.Says = fmt.Sprintf("equal up to float32 rounding, op by op: %s, and there no op of either engine makes more of equal inputs than rounding does (sequences beyond %s nats: %d)",
+			gap, nats(v.Limit), j.div.Beyond)
+		return v
 	case j.explained() && j.tolerance > 0:
 		v.Kind = Differs
 		v.Says = fmt.Sprintf("differ by more than the tolerance: %s, want at most %s; their formats explain it", gap, nats(v.Limit))
@@ -105,6 +118,9 @@ func (j judging) beyond(v Verdict, c Comparison) Verdict {
 	}
 	v.Kind = Differs
 	v.Says = fmt.Sprintf("differ: %s, want at most %s", gap, nats(v.Limit))
+	if d := j.div; d != nil && d.Method == "forced" && !d.Found && !j.faultless() {
+		v.More = append(v.More, d.unsettled())
+	}
 	if place := c.concentrated(); place != "" {
 		v.More = append([]string{place}, v.More...)
 	}
@@ -127,7 +143,13 @@ func (j judging) explained() bool {
 	if !DifferentFormats(j.a, j.b) {
 		return false
 	}
-	return j.twin != nil && j.twin.Gap.NonFinite == 0 && j.twin.Gap.Max <= RoundingLimit || j.twin == nil && j.div != nil && j.div.Method == "forced" && !j.div.Found
+	return j.twin != nil && j.twin.Gap.NonFinite == 0 && j.twin.Gap.Max <= RoundingLimit || j.twin == nil && j.faultless()
+}
+
+// faultless reports whether a judge was held against both sides in every sequence beyond the limit, and found no op that makes more of its inputs than their formats
+// and rounding explain: what is left is roundings that grew, or a choice that fell the other way at a tie.
+func (j judging) faultless() bool {
+	return j.div != nil && j.div.Method == "forced" && !j.div.Found && j.div.Judged == "AB" && j.div.Looked >= j.div.Beyond
 }
 
 func (j judging) diverges() bool { return j.div != nil && j.div.Found }
@@ -143,6 +165,17 @@ func (j judging) differs(v Verdict, begin string) Verdict {
 	}
 	v.More = append(append([]string{d.Says}, d.More...), v.More...)
 	return v
+}
+
+// unsettled says why a judge that found nothing does not settle the matter.
+func (d *Divergence) unsettled() string {
+	switch d.Judged {
+	case "A":
+		return "A was judged, and no op of it is off; B tells no inner results, so whether it is at fault cannot be seen"
+	case "B":
+		return "B was judged, and no op of it is off; A tells no inner results, so whether it is at fault cannot be seen"
+	}
+	return fmt.Sprintf("%d of %d sequences beyond the limit were looked at, op by op; --taps %d looks at all", d.Looked, d.Beyond, d.Beyond)
 }
 
 // place names a boundary as people say it.

@@ -44,7 +44,12 @@ func TestVerdicts(t *testing.T) {
 		{"no number", func(b *fake, o *Options) { b.lp = shifted(gap(float32(math.NaN()))); o.Ignore = []string{"scoring"} }, Differs, false, "40 of 40 tokens have a logprob that is no finite number"},
 		{"formats that nobody can make", func(b *fake, _ *Options) { fp8(b); b.lp = shifted(gap(-0.1)) }, Differs, false, "the largest gap is 0.1"},
 		{"formats explain", func(b *fake, _ *Options) { fp8(b); b.lp = shifted(gap(-0.1)); b.twin = twin(0) }, Explained, true, "differ as their formats explain: the largest gap is 0.1"},
-		{"formats explain more than is tolerated", func(b *fake, o *Options) { fp8(b); b.lp = shifted(gap(-0.1)); b.twin = twin(0); o.Settings.Tolerance = 0.05 }, Differs, false, "differ by more than the tolerance"},
+		{"formats explain more than is tolerated", func(b *fake, o *Options) {
+			fp8(b)
+			b.lp = shifted(gap(-0.1))
+			b.twin = twin(0)
+			o.Settings.Tolerance = 0.05
+		}, Differs, false, "differ by more than the tolerance"},
 		{"formats explain a part", func(b *fake, _ *Options) { fp8(b); b.lp = shifted(gap(-0.1)); b.twin = twin(-0.05) }, Differs, false, "the largest gap is 0.1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -68,7 +68,7 @@ type visitFlags struct {
 func newParityFlags() *parityFlags {
 	return &parityFlags{
 		model:  defaultModel(),
-		what:   comparedFlags{Taps: 2, Worst: 20},
+		what:   comparedFlags{Taps: 4, Worst: 20},
 		tokens: tokenFlags{InputKey: "input", NumPrompts: 32, MaxNewTokens: 44, Seed: 1234},
 		server: visitFlags{Wait: time.Minute, Python: "python3", HFDtype: "float32"},
 	}

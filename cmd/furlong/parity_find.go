@@ -34,11 +34,15 @@ func (p *parityJob) find(ctx context.Context, a, b parity.Found) (*parity.Diverg
 	}
 	var first *parity.Divergence
 	var failed []error
+	judged := ""
 	for _, s := range sides {
 		if s.Taps == nil {
 			continue
 		}
 		d, err := p.judged(ctx, s, plain)
+		if err == nil {
+			judged += s.name
+		}
 		switch {
 		case err != nil:
 			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
@@ -46,11 +50,14 @@ func (p *parityJob) find(ctx context.Context, a, b parity.Found) (*parity.Diverg
 			return d, nil
 		case first == nil:
 			first = d
-		default:
+		case d.Says != first.Says:
 			first.More = append(first.More, d.Says)
 		}
 	}
 	if first != nil {
+		if first.Judged = judged; len(judged) == 2 {
+			first.Judged = "AB"
+		}
 		return first, nil
 	}
 	if a.Taps == nil || b.Taps == nil {
@@ -75,7 +82,7 @@ func (p *parityJob) judged(ctx context.Context, s tappedSide, plain []taps.Diff)
 	j := taps.Judge{Model: t.policy.Model, Backend: t.k, FP8: t.spec.built.kv == "fp8_e4m3"}
 	c := diverge.Case{
 		Side: s.name, Judge: "this binary's model", Of: heldBy(s.About), Against: heldBy(t.about), Layers: t.policy.Layers(),
-		Own: own(s.About) && s.About.Backend == t.about.Backend && s.About.Weights == t.about.Weights && s.About.KV == t.about.KV,
+		Own: isOwn(t.about, s.About),
 	}
 	local, err := taps.Force(j, s.Taps)
 	if err != nil {
@@ -100,17 +107,12 @@ func (p *parityJob) judged(ctx context.Context, s tappedSide, plain []taps.Diff)
 	return d, nil
 }
 
-// judgeFor returns a trainer in a side's formats, as far as this binary has them. It must be of the side's model, and of its weights where both say which.
+// judgeFor returns a trainer in a side's formats, as far as this binary has them. All sides have one judge's model: that of the first side of this binary, else of
+// --hf-checkpoint, else of the library's. It must be of the side's model and weights where both say which, unless that was to be ignored.
 func (p *parityJob) judgeFor(ctx context.Context, s tappedSide) (*trainerSide, error) {
-	spec := sideSpec{text: "trainer", kind: "trainer"}.over(p.f.model)
-	for _, x := range p.specs {
-		if x.text == s.About.Side && own(s.About) {
-			spec.built = x.built
-			spec.built.tokens, spec.built.recompute = 0, false
-		}
-	}
-	if spec.built.model.Checkpoint == "" && s.About.Kind == "pytorch" {
-		spec.built.model.Checkpoint = s.About.Model
+	spec := p.judgeSpec()
+	if own(s.About) {
+		spec.built.model.Backend = s.About.Backend
 	}
 	like := s.About
 	like.Arithmetic = "float32"
@@ -121,22 +123,46 @@ func (p *parityJob) judgeFor(ctx context.Context, s tappedSide) (*trainerSide, e
 	if err != nil {
 		return nil, err
 	}
-	if err := judgeFits(t.about, s.About); err != nil {
+	if err := p.judgeFits(t.about, s.About); err != nil {
 		_ = t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
+func (p *parityJob) judgeSpec() sideSpec {
+	spec := sideSpec{text: "trainer", kind: "trainer"}.over(p.f.model)
+	for _, x := range p.specs {
+		if x.kind == "rollout" || x.kind == "trainer" {
+			spec.built.model = x.built.model
+			return spec
+		}
+	}
+	for _, x := range p.specs {
+		if x.kind == "hf" && spec.built.model.Checkpoint == "" {
+			spec.built.model.Checkpoint = x.place
+		}
+	}
+	return spec
+}
+
 // judgeFits returns an error where a judge is of another model or other weights than a side.
-func judgeFits(judge, side parity.About) error {
-	if says := parity.DifferentConfigs(judge.Config, side.Config); len(says) > 0 {
+func (p *parityJob) judgeFits(judge, side parity.About) error {
+	says := parity.DifferentConfigs(judge.Config, side.Config)
+	if len(says) > 0 && !contains(p.f.what.Ignore, "config") {
 		return fmt.Errorf("the judge is another model: %s (--hf-checkpoint names the model)", strings.Join(says, ", "))
 	}
-	if judge.State != "" && side.State != "" && judge.Weights == side.Weights && judge.State != side.State {
+	same := judge.State == side.State || judge.State == "" || side.State == "" || judge.Weights != side.Weights
+	if !same && !contains(p.f.what.Ignore, "weights") {
 		return fmt.Errorf("the judge has other weights: their digest is %.12s, and that of the side's %.12s (--hf-checkpoint names the model)", judge.State, side.State)
 	}
 	return nil
+}
+
+// isOwn reports whether a judge is a side's own model, in its formats, on its backend: then every bit that differs is a finding.
+func isOwn(judge, side parity.About) bool {
+	return own(side) && side.Backend == judge.Backend && side.Weights == judge.Weights && side.KV == judge.KV && side.State == judge.State &&
+		len(parity.DifferentConfigs(judge.Config, side.Config)) == 0
 }
 
 // heldBy returns how a side holds numbers.

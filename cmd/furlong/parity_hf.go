@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
+	"furlong/checkpoint/hf"
 	"furlong/parity"
 	"furlong/parity/taps"
+	"furlong/quant"
 	"furlong/remote/transformers"
 )
 
@@ -25,10 +29,15 @@ func (p *parityJob) openHF(ctx context.Context, s sideSpec) (*hfSide, error) {
 	if err != nil {
 		return nil, err
 	}
+	weights, err := storedAs(s.place)
+	if err != nil {
+		_ = proc.Close()
+		return nil, err
+	}
 	h := proc.Hello()
 	side := &hfSide{p: proc, about: parity.About{
 		Side: s.text, Kind: "pytorch", Name: "transformers " + h.Versions["transformers"] + " on torch " + h.Versions["torch"], Model: s.place,
-		KV: "auto", Arithmetic: h.Dtype, Context: h.MaxPositions, Vocab: h.Vocab,
+		Weights: weights, KV: "auto", Arithmetic: h.Dtype, Context: h.MaxPositions, Vocab: h.Vocab,
 		Config: map[string]any{
 			"vocab_size": h.Vocab, "hidden_size": h.Hidden, "num_hidden_layers": h.Layers, "hc_mult": h.Streams, "num_attention_heads": h.Heads,
 			"head_dim": h.HeadDim, "n_routed_experts": h.Experts, "num_experts_per_tok": h.ExpertsPerToken,
@@ -38,6 +47,31 @@ func (p *parityJob) openHF(ctx context.Context, s sideSpec) (*hfSide, error) {
 		side.about.Facts = append(side.about.Facts, parity.Fact{Name: name, Value: h.Versions[name]})
 	}
 	return side, nil
+}
+
+// storedAs names the format of a checkpoint's numbers: bf16 where all of them are some in BF16, whatever they are computed with, and f32 otherwise; "" where they are
+// quantised, since how another program reads those is its own affair.
+func storedAs(dir string) (string, error) {
+	at := filepath.Join(dir, "config.json")
+	raw, err := os.ReadFile(at)
+	if err != nil {
+		return "", err
+	}
+	p, err := newPolicy(raw, at, modelFlags{Format: "bf16"})
+	if err != nil {
+		return "", err
+	}
+	if r, err := hf.ReadRecipe(dir, p.options()); err != nil || r != (quant.Recipe{}) {
+		return "", err
+	}
+	rep, err := hf.Load(dir, p.Params(), p.options())
+	if err != nil {
+		return "", err
+	}
+	if len(rep.Rounded) > 0 {
+		return "f32", nil
+	}
+	return "bf16", nil
 }
 
 // About says what the library loaded.
