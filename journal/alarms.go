@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"furlong/metrics"
@@ -87,17 +88,17 @@ func nonfinite(s rl.Stats) string {
 	if n <= 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%.0f tokens have a logprob that is not finite", n)
+	text := []string{fmt.Sprintf("%.0f tokens have a logprob that is not finite", n)}
 	for _, of := range []struct{ who, points string }{
 		{"rollout", "the rollout engine says so: its weights or its attention state overflow or are damaged; furlong parity --self rollout shows which"},
 		{"trainer", "the trainer says so: a step has gone too far (see train/grad_norm of the cycles before) or its state is damaged; go on from a checkpoint with a smaller --lr"},
 		{"reference", "the reference says so, which does not change in a run: it is damaged or is no model of these tokens; furlong inspect --compare reads it again"},
 	} {
 		if k := s["train/nonfinite_tokens/"+of.who]; k > 0 {
-			text += fmt.Sprintf("; of %.0f %s", k, of.points)
+			text = append(text, fmt.Sprintf("of %.0f %s", k, of.points))
 		}
 	}
-	return text
+	return strings.Join(text, "; ")
 }
 
 // The alarms of what the gap does from cycle to cycle.

@@ -194,20 +194,30 @@ var planted = []struct {
 	plant func(x *patient) error
 	wants []string
 }{
-	{"a spoiled page", func(x *patient) error { x.k.spoil.Store(40); return nil },
-		[]string{"stale or damaged attention state in the running rollout engine", "a cold engine of version 3 is at most 0 nats from the trainer", "--sglang-disable-radix-cache"}},
-	{"a spoiled layout", func(x *patient) error {
-		return x.look("lm_head.weight", func(v *tensor.Tensor) {
-			for _, part := range v.Layout.Memory() {
-				flip(part)
-			}
-		})
-	}, []string{"stale or damaged derived state in the running rollout engine", "lm_head.weight", "a cold engine of version 3 is at most 0 nats from the trainer"}},
-	{"a spoiled weight", func(x *patient) error {
-		return x.look("model.embed_tokens.weight", func(v *tensor.Tensor) { flip(v.Mem) })
-	}, []string{"damaged weights in the running rollout engine: model.embed_tokens.weight is not what came with version 3"}},
-	{"other numerics", func(x *patient) error { x.k.askew.Store(true); return nil },
-		[]string{"Likely cause: numerics: a cold engine of version 3 gives the running one's logprobs bit for bit", "Next: furlong parity"}},
+	{
+		"a spoiled page", func(x *patient) error { x.k.spoil.Store(40); return nil },
+		[]string{"stale or damaged attention state in the running rollout engine", "a cold engine of version 3 is at most 0 nats from the trainer", "--sglang-disable-radix-cache"},
+	},
+	{
+		"a spoiled layout", func(x *patient) error {
+			return x.look("lm_head.weight", func(v *tensor.Tensor) {
+				for _, part := range v.Layout.Memory() {
+					flip(part)
+				}
+			})
+		},
+		[]string{"stale or damaged derived state in the running rollout engine", "lm_head.weight", "a cold engine of version 3 is at most 0 nats from the trainer"},
+	},
+	{
+		"a spoiled weight", func(x *patient) error {
+			return x.look("model.embed_tokens.weight", func(v *tensor.Tensor) { flip(v.Mem) })
+		},
+		[]string{"damaged weights in the running rollout engine: model.embed_tokens.weight is not what came with version 3", "nats from the trainer"},
+	},
+	{
+		"other numerics", func(x *patient) error { x.k.askew.Store(true); return nil },
+		[]string{"Likely cause: numerics: a cold engine of version 3 gives the running one's logprobs bit for bit", "Next: furlong parity"},
+	},
 }
 
 // Faults that are planted in the running rollout engine are alarms that name them, in the cycle in which they come, once. The run goes on to the same weights
