@@ -1,7 +1,9 @@
 package rl
 
 import (
+	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -55,8 +57,8 @@ func (e *Entries) sees(pos int) int { return (pos + 1) / e.Rate }
 // MostBytes returns the longest row of a token below a length.
 func (e *Entries) MostBytes(length int) (most int) {
 	for n := e.Most + 1; n <= length/e.Rate; n++ {
-		_, bits := riceLow(n, fewer(n, e.Most))
-		most = max(most, (bits+7)/8)
+		_, size := riceLow(n, fewer(n, e.Most))
+		most = max(most, (size+7)/8)
 	}
 	return most
 }
@@ -65,14 +67,14 @@ func (e *Entries) MostBytes(length int) (most int) {
 func fewer(n, k int) int { return min(k, n-k) }
 
 // riceLow returns how many bits of each gap are low ones when c of n entries are coded, and the most bits that they take together: gaps sum to at most n-c.
-func riceLow(n, c int) (low, bits int) {
-	bits = c + (n - c)
+func riceLow(n, c int) (low, most int) {
+	most = n
 	for b := 1; n>>b > 0; b++ {
-		if with := c*(b+1) + (n-c)>>b; with < bits {
-			low, bits = b, with
+		if with := c*(b+1) + (n-c)>>b; with < most {
+			low, most = b, with
 		}
 	}
-	return low, bits
+	return low, most
 }
 
 // Pack appends to b the row of the token at pos, which reads the entries of these ascending numbers; what follows the first negative one does not count.
@@ -167,35 +169,66 @@ func packGaps(b []byte, numbers []int32, low int) []byte {
 	return b
 }
 
+var errRow = errors.New("its row of entries is damaged, or another's")
+
 // unpackGaps is the reverse of packGaps for c numbers below n.
 func unpackGaps(dst []int32, b []byte, n, c, low int) (numbers []int32, rest []byte, err error) {
-	at, next := 0, 0
-	bit := func() int {
-		v := int(b[at>>3]>>(at&7)) & 1
-		at++
-		return v
-	}
+	in, next := bits64{from: b}, 0
 	for range c {
-		gap := 0
-		for ; ; gap += 1 << low {
-			if at+low >= 8*len(b) || next+gap >= n {
-				return dst, b, fmt.Errorf("its row of entries is damaged, or another's")
-			}
-			if bit() == 1 {
-				break
-			}
-		}
-		for i := range low {
-			gap |= bit() << i
-		}
-		if next += gap; next >= n {
-			return dst, b, fmt.Errorf("its row of entries is damaged, or another's")
+		high, ok := in.zeros((n - next) >> low)
+		tail, whole := in.take(low)
+		if next += high<<low | tail; !ok || !whole || next >= n {
+			return dst, b, errRow
 		}
 		dst = append(dst, int32(next))
 		next++
 	}
-	return dst, b[(at+7)/8:], nil
+	return dst, b[in.bytes():], nil
 }
+
+// bits64 reads bits, the lowest of each byte first.
+type bits64 struct {
+	from []byte
+	at   int    // bytes taken into acc
+	acc  uint64 // bits to come
+	have int    // so many of them
+}
+
+func (r *bits64) fill() {
+	for ; r.have <= 56 && r.at < len(r.from); r.at++ {
+		r.acc |= uint64(r.from[r.at]) << r.have
+		r.have += 8
+	}
+}
+
+// zeros returns how many zeros come before the next one, which is taken too. Without a one after at most so many it reports false.
+func (r *bits64) zeros(most int) (n int, ok bool) {
+	for r.fill(); r.acc == 0; r.fill() {
+		if n += r.have; r.have == 0 || n > most {
+			return 0, false
+		}
+		r.have = 0
+	}
+	z := bits.TrailingZeros64(r.acc)
+	r.acc >>= z + 1
+	r.have -= z + 1
+	return n + z, n+z <= most
+}
+
+// take returns the next n bits, and whether they are there.
+func (r *bits64) take(n int) (v int, ok bool) {
+	r.fill()
+	if r.have < n {
+		return 0, false
+	}
+	v = int(r.acc & (1<<n - 1))
+	r.acc >>= n
+	r.have -= n
+	return v, true
+}
+
+// bytes returns how many bytes have been begun.
+func (r *bits64) bytes() int { return (8*r.at - r.have + 7) / 8 }
 
 // Add appends the rows of one more token, one for each of Layers.
 func (e *Entries) Add(rows ...[]byte) {
@@ -205,10 +238,18 @@ func (e *Entries) Add(rows ...[]byte) {
 	e.Tokens++
 }
 
-// Check reports what keeps e from being entries of a model.
-func (e *Entries) Check(layers []int, rate, most int) error {
+// Fits reports what keeps e from being entries of a model, as far as that shows without reading the rows.
+func (e *Entries) Fits(layers []int, rate, most int) error {
 	if !slices.Equal(e.Layers, layers) || e.Rate != rate || e.Most != most || len(e.Rows) != len(layers) {
 		return fmt.Errorf("entries are %d of windows of %d tokens in layers %v, want %d of %d tokens in %v", e.Most, e.Rate, e.Layers, most, rate, layers)
+	}
+	return nil
+}
+
+// Check reports what keeps e from being entries of a model.
+func (e *Entries) Check(layers []int, rate, most int) error {
+	if err := e.Fits(layers, rate, most); err != nil {
+		return err
 	}
 	for i, rows := range e.Rows {
 		if err := e.checkRows(rows); err != nil {

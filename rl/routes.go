@@ -110,10 +110,18 @@ func (r *Routes) Check(layers, choices, experts int) error {
 	if n := layers * r.RowBytes(); len(r.Rows)%n != 0 {
 		return fmt.Errorf("routes have %d bytes, want a multiple of the %d of a token", len(r.Rows), n)
 	}
-	for i, e := range r.From(0) {
-		if int(e) >= experts {
+	for i := range len(r.Rows) / r.bytes() {
+		if e := r.expert(i); e >= experts {
 			return fmt.Errorf("token %d goes to expert %d in layer %d, want less than %d", i/choices/layers, e, i/choices%layers, experts)
 		}
 	}
 	return nil
+}
+
+// expert returns the i-th expert of Rows.
+func (r *Routes) expert(i int) int {
+	if r.bytes() == 2 {
+		return int(binary.LittleEndian.Uint16(r.Rows[2*i:]))
+	}
+	return int(r.Rows[i])
 }

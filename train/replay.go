@@ -103,7 +103,7 @@ func (e *Engine) complains(s *rl.Sample) error {
 	if e.chooses.entries == nil {
 		return errors.New("it has entries, and the actor has no indexer")
 	}
-	return s.Entries.Check(e.chooses.entries.Layers, e.chooses.entries.Rate, e.chooses.entries.Most)
+	return s.Entries.Fits(e.chooses.entries.Layers, e.chooses.entries.Rate, e.chooses.entries.Most)
 }
 
 // own reports whether the trainer's own choices are replayed. Those of rollout come first.
