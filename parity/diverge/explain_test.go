@@ -66,14 +66,25 @@ func (k unturned) RoPE(y, x, cos, sin *tensor.Tensor, dim int, inverse bool) {
 	k.Backend.RoPE(y, x, cos, sin, dim, inverse)
 }
 
+// unnormed leaves queries as they are.
+type unnormed struct{ kernels.Backend }
+
+func (k unnormed) RMSNorm(y, x, w *tensor.Tensor, dim int, eps float64) {
+	if w == nil {
+		k.Copy(y, x)
+		return
+	}
+	k.Backend.RMSNorm(y, x, w, dim, eps)
+}
+
 func suspects(cfg dsv4.Config) []diverge.Suspect {
-	wider := func(int, kv.Store) kv.Store { return nil }
-	wider = func(_ int, s kv.Store) kv.Store { return longer{s, cfg.Window} }
+	wider := func(_ int, s kv.Store) kv.Store { return longer{s, cfg.Window} }
 	return []diverge.Suspect{
 		suspect{"no sink", "leaves out the sinks", []string{"attn_mix"}, always(func(j *taps.Judge) { j.Backend = noSinks{j.Backend} })},
 		suspect{"window one longer", "lets the window reach one token further back", []string{"attn_mix"}, always(func(j *taps.Judge) { j.Store = wider })},
 		suspect{"also one longer", "counts the window without the token itself", []string{"attn_mix"}, always(func(j *taps.Judge) { j.Store = wider })},
 		suspect{"not turned back", "does not turn the attention output back", []string{"attn_turned"}, always(func(j *taps.Judge) { j.Backend = unturned{j.Backend} })},
+		suspect{"two at once", "leaves out the sinks, and the norm of queries", []string{"attn_mix"}, always(func(j *taps.Judge) { j.Backend = unnormed{noSinks{j.Backend}} })},
 		suspect{"never", "does what can't be tried", nil, func(j taps.Judge) (taps.Judge, bool) { return j, false }},
 	}
 }
@@ -124,7 +135,7 @@ func TestExplainNothing(t *testing.T) {
 	f := first(t, diverge.Case{}, j, s, nil)
 	fails := suspect{"fails", "fails", nil, always(func(j *taps.Judge) { j.Store = func(int, kv.Store) kv.Store { return nil } })}
 	tried, err := diverge.Explain(diverge.Case{}, j, s, f, append(suspects(cfg), fails))
-	if err != nil || len(tried) != 4 || diverge.Sentence(diverge.Case{}, tried) != "" {
+	if err != nil || len(tried) != 5 || diverge.Sentence(diverge.Case{}, tried) != "" {
 		t.Errorf("tried %+v, %v", tried, err)
 	}
 	for _, e := range tried {

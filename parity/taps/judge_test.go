@@ -101,6 +101,11 @@ func TestImpossibleForBoth(t *testing.T) {
 			t.Errorf("the judge with the mistake: %s: %q", d.Title(), d.Problem)
 		}
 	}
+	copy(s.Find(1, "index_topk").Picks(25), []int32{1, 2, 3}) // beside what only the wrong judge can choose
+	copy(s.Find(1, "index_topk").Picks(26), []int32{4, 5, 6})
+	if d := find(t, force(t, wrong, s), 1, "index_topk"); len(d.Differ) == 0 || d.Problem != "" {
+		t.Errorf("another choice beside impossible ones: %d differ, problem %q", len(d.Differ), d.Problem)
+	}
 	s = tapstest.Record(right, tapstest.Tokens(1, tapstest.Small(), 30), nil)
 	if d := find(t, force(t, wrong, s), 1, "index_topk"); len(d.Differ) == 0 || d.Problem != "" {
 		t.Errorf("the wrong judge of a right side: %d differ, problem %q", len(d.Differ), d.Problem)
