@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"furlong/config"
 	"furlong/dtype"
 	"furlong/journal"
 	"furlong/kernels"
@@ -296,4 +298,37 @@ func (c *curious) Cycle(r *orchestrator.Report) error {
 		}
 	}
 	return c.planter.Cycle(r)
+}
+
+// The line that an alarm gives is one that furlong parity reads, with the formats of the run, and its newest checkpoint once there is one.
+func TestTheParityLineIsACommand(t *testing.T) {
+	x := newPatient(t, pairing{actor: "bf16", rollout: "bf16"})
+	for _, tt := range []struct {
+		change func(f *trainFlags)
+		saved  bool
+		want   string
+	}{
+		{func(*trainFlags) {}, false, "furlong parity rollout:format=bf16,kv=auto trainer:format=bf16,kv=auto"},
+		{func(f *trainFlags) { f.rollout.Format, f.model.Checkpoint = "fp8+fp4", "a b" }, false, "furlong parity rollout:format=fp8+fp4,kv=auto trainer:format=bf16,kv=auto --hf-checkpoint 'a b'"},
+		{func(f *trainFlags) { f.servers.URLs = []string{"http://127.0.0.1:30000"} }, true, "furlong parity http://127.0.0.1:30000 trainer:format=bf16,kv=auto --hf-checkpoint " + filepath.Join(x.path, "checkpoints", "step-000004", "trainer", "model")},
+	} {
+		j := &job{f: newTrainFlags(), dir: x.watch.Dir}
+		tt.change(j.f)
+		if tt.saved {
+			if err := os.MkdirAll(filepath.Join(x.path, "checkpoints", "step-000004"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := j.parityCommand()
+		if got != tt.want {
+			t.Errorf("the line is %s, want %s", got, tt.want)
+		}
+		words, err := config.Split(got)
+		if err != nil || len(words) < 3 {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if err := newParityFlags().set().Parse(words[2:]); err != nil {
+			t.Errorf("%s: %v", got, err)
+		}
+	}
 }
