@@ -127,7 +127,9 @@ func (c *comparer) same(g, a *Node) bool {
 	if g.Kind == List || a.Kind == List || g.Kind == Set || a.Kind == Set {
 		return c.lists(g, a)
 	}
-	if g.Kind == Ratio || a.Kind == Ratio {
+	if g, a, ok := c.times(g, a); !ok {
+		return false
+	} else if g.Kind == Ratio || a.Kind == Ratio {
 		return c.ratios(g, a)
 	}
 	if g.Kind == Relation || a.Kind == Relation {
@@ -137,6 +139,22 @@ func (c *comparer) same(g, a *Node) bool {
 		return c.objects(g, a)
 	}
 	return c.quantities(g, a)
+}
+
+// times takes a.m. and p.m. off times of the clock; ok is whether they agree.
+func (c *comparer) times(g, a *Node) (x, y *Node, ok bool) {
+	half := func(n *Node) (*Node, string) {
+		if n.Kind == Quantity && n.Args[0].Kind == Ratio {
+			return n.Args[0], n.Name
+		}
+		return n, ""
+	}
+	x, early := half(g)
+	y, late := half(a)
+	if early != "" && late != "" && early != late {
+		return x, y, c.no("one is %s, the other %s", early, late)
+	}
+	return x, y, true
 }
 
 // value reduces v = e and v ∈ S to e and S.

@@ -272,5 +272,6 @@ func (l *lexer) wordy(run string, before token) bool {
 		return before.kind != end
 	}
 	value := before.kind == digits || before.kind == word || before.is("}") || before.is(")") || before.is("%") || before.kind == command && before.text == "pi"
-	return value && len(run) > 1 && isUnitWord(low) || before.kind == word && before.bare && isUnitWord(low)
+	apart := l.space && len(run) > 3 && (before.kind == letter || before.is("]") || before.is(`\}`))
+	return (value && len(run) > 1 || apart) && isUnitWord(low) || before.kind == word && before.bare && isUnitWord(low)
 }

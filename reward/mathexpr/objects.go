@@ -23,6 +23,13 @@ func (c *comparer) lists(g, a *Node) bool {
 		}
 	}
 	gathers := func(n *Node) bool { return n.Kind == List || n.Kind == Set }
+	if gathers(g) != gathers(a) { // {3} is 3
+		for _, n := range []*Node{g, a} {
+			if gathers(n) && len(n.Args) == 1 {
+				return c.same(only(g), only(a))
+			}
+		}
+	}
 	if !gathers(g) || !gathers(a) {
 		return c.no("one is %s, the other %s", kindName(g), kindName(a))
 	}
@@ -31,6 +38,14 @@ func (c *comparer) lists(g, a *Node) bool {
 		x, y = c.distinct(x), c.distinct(y)
 	}
 	return c.unordered(x, y)
+}
+
+// only returns the item of a set of one, or what is no set.
+func only(n *Node) *Node {
+	if (n.Kind == List || n.Kind == Set) && len(n.Args) == 1 {
+		return n.Args[0]
+	}
+	return n
 }
 
 // carried returns items in which a value that follows v = e is one of v too: x = 2, 3.

@@ -222,7 +222,11 @@ func (p *parser) root() (*Node, error) {
 			return nil, fmt.Errorf("the degree of a root is not closed")
 		}
 	}
-	x, err := p.one()
+	argument := p.one
+	if p.peek().space { // \sqrt 12
+		argument = p.operand
+	}
+	x, err := argument()
 	switch {
 	case err != nil:
 		return nil, err

@@ -237,7 +237,7 @@ func (p *parser) subscript(n *Node) (*Node, error) {
 		}
 	}
 	switch {
-	case n.Kind == Number && n.Value.IsInt() && p.strict:
+	case n.Kind == Number && n.Value.IsInt() && (p.strict || text.String() == "10"):
 		return n, nil
 	case n.Kind == Number && n.Value.IsInt():
 		return named(Based, strings.TrimLeft(n.Value.Num().String(), "0")+"_"+text.String()), nil
@@ -250,7 +250,7 @@ func (p *parser) subscript(n *Node) (*Node, error) {
 // one reads the argument of a command: a group, or else one digit, letter or command.
 func (p *parser) one() (*Node, error) {
 	t := p.peek()
-	if t.kind == digits && len(t.text) > 1 && t.rep == "" && strings.Trim(t.text, "0123456789") == "" && !t.space {
+	if t.kind == digits && len(t.text) > 1 && t.rep == "" && strings.Trim(t.text, "0123456789") == "" {
 		p.tokens[p.at].text = t.text[1:]
 		return literalOf(token{text: t.text[:1]})
 	}
