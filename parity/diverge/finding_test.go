@@ -1,6 +1,7 @@
 package diverge_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -232,6 +233,24 @@ func TestGrowth(t *testing.T) {
 		}
 		if !f.Weak || !f.Found || f.Title() != taps.Title(at.layer, at.name) || !strings.Contains(strings.Join(f.More, " "), "judged by growth") {
 			t.Errorf("%v: %s at %s: %s", at, f.Kind, f.Title(), f.Says)
+		}
+	}
+	shifted := func(layer int, name string, _ *tensor.Tensor, choice []int32) {
+		for i := range choice {
+			if layer == 3 && name == "router_indices" {
+				choice[i] = (choice[i] + 1) % 5
+			}
+		}
+	}
+	wide := tapstest.Judge(ref.New[float64](), tapstest.Model(tapstest.Small(), dtype.F64, 3))
+	for says, s := range map[string]*taps.Set{"op at L3.router_indices": tapstest.Record(wide, ids, shifted), "rounding at nothing": tapstest.Record(wide, ids, nil)} {
+		plain, err := taps.Plain(mine, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := diverge.Growth(diverge.Case{Of: diverge.Formats{Wide: true}}, plain)
+		if got := fmt.Sprint(f.Kind, " at ", cmp.Or(f.Title(), "nothing")); err != nil || got != says {
+			t.Errorf("float64: %s, want %s: %s", got, says, f.Says)
 		}
 	}
 	plain, err := taps.Plain(mine, mine)

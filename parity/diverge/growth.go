@@ -12,6 +12,9 @@ import (
 // inputs: ops that magnify rounding have been seen to magnify it this much (softmax over rows whose scores are large, norms of small rows).
 const jump = 30
 
+// littleInput is a difference of what a choice is made by that flips it for a token here and there, and not for every tenth.
+const littleInput = 1e-3
+
 // Growth is First without a judge: from the differences of two recorded sides alone. It names the first op whose difference is above its limit and far above all that
 // it reads. That is weaker: what an op inherits it may make larger without being at fault.
 func Growth(c Case, plain []taps.Diff) (*Finding, error) {
@@ -50,7 +53,7 @@ func (w *walk) grown(d *taps.Diff) Row {
 	}
 	if d.Boundary().Choice {
 		r.Local = share(d)
-		r.Over = len(d.Differ) > 0 && inherited <= w.limits.Of(d).Value
+		r.Over = len(d.Differ) > 0 && (inherited <= w.limits.Of(d).Value || inherited < littleInput && r.Local > flips)
 		return r
 	}
 	r.Limit = math.Max(r.Limit, jump*inherited)
