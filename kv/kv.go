@@ -32,12 +32,11 @@ func (s Stream) String() string { return streamNames[s] }
 // A Spec says what a layer keeps in one stream.
 type Spec struct {
 	Stream Stream
-	Width  int // elements of a row
-	Rate   int // tokens that one row stands for
-	Reach  int // rows, the newest included, that later tokens can still read; 0 for all
-	Coarse int // first elements of a row that a cache in FP8 rounds; the others, which carry rotation, it keeps
-
-	Bytes bool // elements are bytes, not activations
+	Bytes  bool // elements are bytes, not activations
+	Width  int  // elements of a row
+	Rate   int  // tokens that one row stands for
+	Reach  int  // rows, the newest included, that later tokens can still read; 0 for all
+	Coarse int  // first elements of a row that a cache in FP8 rounds; the others, which carry rotation, it keeps
 }
 
 // element returns the type of a row's elements in a cache of activations of type t.

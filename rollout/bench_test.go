@@ -25,16 +25,27 @@ func tiny() dsv4.Config {
 func BenchmarkDecode(b *testing.B) {
 	k := cpu.New(0)
 	defer k.Close()
-	benchmarkDecode(b, k)
+	benchmarkDecode(b, k, rl.Report{})
+}
+
+// BenchmarkRecording is BenchmarkDecode whose samples tell their choices. Off it is BenchmarkDecode.
+func BenchmarkRecording(b *testing.B) {
+	k := cpu.New(0)
+	defer k.Close()
+	for name, told := range map[string]rl.Report{"off": {}, "experts": {Experts: true}, "all": {Experts: true, Entries: true}} {
+		b.Run(name, func(b *testing.B) { benchmarkDecode(b, k, told) })
+	}
 }
 
 // BenchmarkHost is BenchmarkDecode without the arithmetic: what a pass costs the engine itself.
-func BenchmarkHost(b *testing.B) { benchmarkDecode(b, dry{}) }
+func BenchmarkHost(b *testing.B) { benchmarkDecode(b, dry{}, rl.Report{}) }
 
-func benchmarkDecode(b *testing.B, k kernels.Backend) {
+func benchmarkDecode(b *testing.B, k kernels.Backend, told rl.Report) {
 	m := dsv4.New(tiny(), dtype.F32)
 	m.Init(1)
-	e, err := New(Default(), dsv4.New(tiny(), dtype.F32), k)
+	cfg := Default()
+	cfg.Experts, cfg.Entries = told.Experts, told.Entries
+	e, err := New(cfg, dsv4.New(tiny(), dtype.F32), k)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -51,7 +62,9 @@ func benchmarkDecode(b *testing.B, k kernels.Backend) {
 		for j := range prompt {
 			prompt[j] = int32((i/8*37 + j*j) % 512)
 		}
-		reqs = append(reqs, ask(int64(i), prompt, 128))
+		q := ask(int64(i), prompt, 128)
+		q.Report = told
+		reqs = append(reqs, q)
 	}
 	b.ReportAllocs()
 	before := e.Stats()

@@ -118,10 +118,10 @@ func TestFrozenWeightsOnlyChoose(t *testing.T) {
 // A store may throw away everything else.
 func TestLayersSayWhatIsKept(t *testing.T) {
 	got := fmt.Sprint(New(small, dtype.F32).Layers())
-	want := "[[{window 8 1 3 4 false}]" +
-		" [{window 8 1 3 4 false} {raw 32 1 4 0 false} {compressed 8 2 0 4 false} {index_raw 32 1 4 0 false} {index 8 2 0 0 false}]" +
-		" [{window 8 1 3 4 false} {raw 16 1 6 0 false} {compressed 8 6 0 4 false}]" +
-		" [{window 8 1 3 4 false} {raw 32 1 4 0 false} {compressed 8 2 0 4 false} {index_raw 32 1 4 0 false} {index 8 2 0 0 false}]]"
+	want := "[[{window false 8 1 3 4}]" +
+		" [{window false 8 1 3 4} {raw false 32 1 4 0} {compressed false 8 2 0 4} {index_raw false 32 1 4 0} {index false 8 2 0 0}]" +
+		" [{window false 8 1 3 4} {raw false 16 1 6 0} {compressed false 8 6 0 4}]" +
+		" [{window false 8 1 3 4} {raw false 32 1 4 0} {compressed false 8 2 0 4} {index_raw false 32 1 4 0} {index false 8 2 0 0}]]"
 	if got != want {
 		t.Errorf("Layers() = %s, want %s", got, want)
 	}
