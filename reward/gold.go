@@ -67,7 +67,7 @@ func readScalar(raw json.RawMessage) (string, error) {
 		return s, nil
 	}
 	var n json.Number
-	if err := json.Unmarshal(raw, &n); err != nil {
+	if err := json.Unmarshal(raw, &n); err != nil || n == "" {
 		return "", fmt.Errorf("gold is %.60s, want a text, a number, a list or an object", raw)
 	}
 	return n.String(), nil
