@@ -196,7 +196,7 @@ func TestPath(t *testing.T) {
 // A difference beyond position 512 is seen to be late, locally and in the logprobs.
 func TestLateDifference(t *testing.T) {
 	j := smallJudge()
-	ids := tapstest.Tokens(3, tapstest.Small(), 600)
+	ids := tapstest.Tokens(3, tapstest.Small(), 530)
 	late := spoil(spot{1, "attn_mix"}, 1.1, func(row int) bool { return row >= 512 })
 	f := first(t, diverge.Case{Layers: j.Model.Layers()}, j, tapstest.Record(j, ids, late), tapstest.Record(j, ids, nil))
 	all := f.Says + strings.Join(f.More, " ")

@@ -53,7 +53,7 @@ func TestRoundingIsWithin(t *testing.T) {
 	const room = 2
 	for seeds, cfg := range []dsv4.Config{1: tapstest.Larger(), 2: tapstest.Small()} {
 		for seed := range uint64(seeds) {
-			s := tapstest.Record(tapstest.Judge(ref.New[float64](), tapstest.Model(cfg, dtype.F64, seed)), tapstest.Tokens(seed, cfg, 40), nil)
+			s := tapstest.Record(tapstest.Judge(ref.New[float64](), tapstest.Model(cfg, dtype.F64, seed)), tapstest.Tokens(seed, cfg, 26), nil)
 			local, err := taps.Force(tapstest.Judge(ref.New[float32](), tapstest.Model(cfg, dtype.F32, seed)), s)
 			if err != nil {
 				t.Fatal(err)
@@ -101,7 +101,7 @@ func TestFormatsAreNoMistake(t *testing.T) {
 			if tt.plain == dtype.BF16 {
 				side, of.Plain = tapstest.Judge(k, tapstest.Model(cfg, dtype.BF16, seed)), "BF16"
 			}
-			ids := tapstest.Tokens(seed, cfg, 40)
+			ids := tapstest.Tokens(seed, cfg, 26)
 			c := diverge.Case{Of: of, Against: diverge.Formats{Weights: tt.judge, FP8: tt.fp8Judge}}
 			f := first(t, c, j, tapstest.Record(side, ids, nil), nil)
 			if f.Found || f.Kind != diverge.Noise {

@@ -94,6 +94,9 @@ func Parse(name string, content []byte, tokens []int32) (*Set, error) {
 	return s, nil
 }
 
+// FromFile returns the taps of a file that is open, which stays the caller's: see [Read].
+func FromFile(f *safetensors.File, tokens []int32) (*Set, error) { return read(f, tokens) }
+
 func read(f *safetensors.File, tokens []int32) (*Set, error) {
 	meta := f.Metadata()
 	if format, ok := meta["format"]; ok && format != Format && format != "pt" && format != "np" { // the libraries' own marks
