@@ -91,7 +91,7 @@ func runChecks(ctx context.Context, a, b Side, sayA, sayB About, seqs []Sequence
 	if err := c.err(); err != nil {
 		return c.checks, err
 	}
-	if err := c.meanings(ctx, a, b, seqs); err != nil {
+	if err := c.meanings(ctx, a, b, seqs, room); err != nil {
 		return c.checks, err
 	}
 	return c.checks, c.err()

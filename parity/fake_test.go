@@ -92,7 +92,7 @@ type speaker struct {
 }
 
 // distribution is what a speaker draws from, at temperature 1.
-var distribution = []float64{.35, .33, .2, .12}
+var distribution = []float64{.35, .25, .2, .2}
 
 func (s *speaker) Draw(_ context.Context, _ []int32, temperature, topP float64, top int) (Drawn, error) {
 	var d Drawn

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A Prober is a side that can be asked what its logprobs mean.
@@ -34,7 +35,10 @@ const (
 	probeTopP        = 0.5
 	probeTop         = 256 // likeliest tokens of the plain distribution; at temperature 0.5 what comes after them counts nothing
 	probePrompts     = 8
-	apart            = 0.1 // nats by which our meaning must differ from the others for a probe to tell
+	probeSteps       = 12   // tokens that are drawn after each of them
+	mostSure         = 0.9  // probability of the likeliest token above which a place tells nothing
+	meant            = 0.05 // nats by which a logprob may be off its meaning, which comes from another pass of the same engine
+	settledAfter     = 2    // misses that rule a meaning out, so that one odd answer does not
 )
 
 // A meaning is what the logprob of a drawn token may be of.
@@ -82,80 +86,151 @@ func (p probed) nucleus(lp func(int32) float64) float64 {
 	return math.Log(mass)
 }
 
-// tells reports whether our meaning differs from all others here.
-func (p probed) tells() bool {
-	for _, m := range meanings[1:] {
-		if !(math.Abs(m.of(p)-meanings[0].of(p)) > apart) {
-			return false
-		}
-	}
-	return true
-}
+// fits reports whether what was told is of a meaning.
+func (p probed) fits(m meaning) bool { return math.Abs(m.of(p)-p.told) <= meant }
 
-// means returns the meaning that is nearest to what was told, -1 if none is near.
-func (p probed) means() int {
-	best, off := -1, apart/2
-	for i, m := range meanings {
-		if d := math.Abs(m.of(p) - p.told); d < off {
-			best, off = i, d
-		}
-	}
-	return best
-}
-
-// probe asks a side about one prompt. ok is false where the distribution is not fit to tell meanings apart.
-func probe(ctx context.Context, s Prober, prompt []int32) (p probed, ok bool, err error) {
-	plain, err := s.Draw(ctx, prompt, 1, 1, probeTop)
+// plainAt returns the distribution after a prompt at temperature 1, where all meanings are one, and a token drawn from it.
+func plainAt(ctx context.Context, s Prober, prompt []int32) (p probed, next int32, err error) {
+	d, err := s.Draw(ctx, prompt, 1, 1, probeTop)
 	if err != nil {
-		return p, false, err
+		return p, 0, err
 	}
-	drawn, err := s.Draw(ctx, prompt, probeTemperature, probeTopP, 0)
-	if err != nil {
-		return p, false, err
-	}
-	p = probed{token: drawn.Token, told: float64(drawn.LogProb), plain: map[int32]float64{}}
+	p.plain = map[int32]float64{}
 	sum := 0.0
-	for _, l := range plain.Likely {
+	for _, l := range d.Likely {
 		p.plain[l.Token] = float64(l.LogProb)
 		sum += math.Exp(float64(l.LogProb) / probeTemperature)
 	}
 	p.norm = math.Log(sum)
-	if _, known := p.plain[p.token]; !known {
-		return p, false, nil
-	}
-	return p, p.tells(), nil
+	return p, d.Token, nil
 }
 
-// meaning finds out what a side's logprobs are of. It returns words for the list of checks, and whether they are ours.
-func meaningOf(ctx context.Context, s Side, seqs []Sequence) (words string, ok bool, err error) {
+// open reports whether a distribution leaves the next token open: where one token takes nearly all every meaning gives about the same number.
+func (p probed) open() bool {
+	for _, lp := range p.plain {
+		if lp > math.Log(mostSure) {
+			return false
+		}
+	}
+	return len(p.plain) > 1
+}
+
+// A tally counts how often what was told is not of each meaning.
+type tally struct {
+	probes int
+	misses [4]int
+	odd    string // the first thing told that is of none
+}
+
+func (t *tally) add(p probed) {
+	t.probes++
+	fitting := 0
+	for i, m := range meanings {
+		if p.fits(m) {
+			fitting++
+		} else {
+			t.misses[i]++
+		}
+	}
+	if fitting == 0 && t.odd == "" {
+		t.odd = fmt.Sprintf("token %d has logprob %.4f, want %.4f", p.token, p.told, meanings[0].of(p))
+	}
+}
+
+// settled reports whether all meanings but one have been missed often enough.
+func (t *tally) settled() bool {
+	left := 0
+	for _, m := range t.misses {
+		left += count(m < settledAfter)
+	}
+	return left <= 1
+}
+
+// verdict names the meaning with the fewest misses, ours where others have as few, and says whether it is ours.
+func (t *tally) verdict() (words string, ok bool) {
+	best := 0
+	for i := range meanings {
+		if t.misses[i] < t.misses[best] {
+			best = i
+		}
+	}
+	switch {
+	case t.probes == 0:
+		return "not told apart: the likeliest token takes nearly all wherever it was tried", true
+	case 2*t.misses[best] > t.probes:
+		return "none that is known: " + t.odd, false
+	case best != 0:
+		return meanings[best].name, false
+	}
+	var others []string
+	for i, m := range meanings[1:] {
+		if t.misses[i+1] == t.misses[0] {
+			others = append(others, m.name)
+		}
+	}
+	if len(others) > 0 {
+		return meanings[0].name + "; not told apart here from: " + strings.Join(others, ", "), true
+	}
+	return meanings[0].name, true
+}
+
+// meaningOf finds out what a side's logprobs are of. It returns words for the list of checks, and whether they are ours.
+func meaningOf(ctx context.Context, s Side, seqs []Sequence, room int) (words string, ok bool, err error) {
 	prober, can := s.(Prober)
 	if !can {
 		return "", true, nil
 	}
-	for _, prompt := range probePromptsOf(seqs) {
-		p, tells, err := probe(ctx, prober, prompt)
-		if err != nil {
+	var t tally
+	for _, b := range beginnings(seqs, room) {
+		if err := t.walk(ctx, prober, b); err != nil {
 			return "", false, err
 		}
-		if !tells {
-			continue
+		if t.settled() {
+			break
 		}
-		if i := p.means(); i >= 0 {
-			return meanings[i].name, i == 0, nil
-		}
-		return fmt.Sprintf("none that is known: token %d has logprob %.4f, want %.4f", p.token, p.told, meanings[0].of(p)), false, nil
 	}
-	return "not told apart: after every prompt tried the likeliest token takes all", true, nil
+	words, ok = t.verdict()
+	return words, ok, nil
 }
 
-// probePromptsOf returns beginnings of prompts, among which there should be one that leaves the next token open.
-func probePromptsOf(seqs []Sequence) (out [][]int32) {
+// walk follows what a side draws after a prompt, and probes it wherever the next token is open.
+func (t *tally) walk(ctx context.Context, s Prober, b beginning) error {
+	prompt := slices.Clone(b.tokens)
+	for range b.steps {
+		p, next, err := plainAt(ctx, s, prompt)
+		if err != nil {
+			return err
+		}
+		if p.open() {
+			hot, err := s.Draw(ctx, prompt, probeTemperature, probeTopP, 0)
+			if err != nil {
+				return err
+			}
+			p.token, p.told = hot.Token, float64(hot.LogProb)
+			if _, known := p.plain[p.token]; known { // of a token that is not among the likeliest nothing can be said
+				t.add(p)
+			}
+		}
+		if prompt = append(prompt, next); t.settled() {
+			return nil
+		}
+	}
+	return nil
+}
+
+// A beginning is tokens after which a side may draw some.
+type beginning struct {
+	tokens []int32
+	steps  int
+}
+
+// beginnings returns beginnings of prompts, with room for as many tokens as the sequences have or are to get.
+func beginnings(seqs []Sequence, room int) (out []beginning) {
 	for _, s := range seqs[:min(len(seqs), probePrompts)] {
 		n := len(s.Prompt)
-		out = append(out, s.Prompt)
-		for _, m := range []int{n / 2, 1} {
-			if m > 0 && m < n {
-				out = append(out, s.Prompt[:m])
+		for _, m := range []int{n, n / 2, 1} {
+			if steps := min(probeSteps, n-m+len(s.Response)+room); m > 0 && steps > 0 {
+				out = append(out, beginning{s.Prompt[:m], steps})
 			}
 		}
 	}
@@ -163,14 +238,14 @@ func probePromptsOf(seqs []Sequence) (out [][]int32) {
 }
 
 // meanings checks what both sides' logprobs are of.
-func (c *checker) meanings(ctx context.Context, a, b Side, seqs []Sequence) error {
+func (c *checker) meanings(ctx context.Context, a, b Side, seqs []Sequence, room int) error {
 	k := Check{Name: "meaning", OK: true}
 	var err error
 	var okA, okB bool
-	if k.A, okA, err = meaningOf(ctx, a, seqs); err != nil {
+	if k.A, okA, err = meaningOf(ctx, a, seqs, room); err != nil {
 		return fmt.Errorf("A: what its logprobs mean: %w", err)
 	}
-	if k.B, okB, err = meaningOf(ctx, b, seqs); err != nil {
+	if k.B, okB, err = meaningOf(ctx, b, seqs, room); err != nil {
 		return fmt.Errorf("B: what its logprobs mean: %w", err)
 	}
 	if k.OK = okA && okB; !k.OK {
