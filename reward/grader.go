@@ -24,6 +24,14 @@ type Rules struct {
 	Tolerance   float64 `flag:"grade-rel-tol" help:"largest relative difference of two numbers that counts as none"`
 }
 
+// Validate reports what is wrong with r, in the words of the flags.
+func (r Rules) Validate() error {
+	if r.Tolerance < 0 || r.Tolerance > 0.1 || r.Tolerance != r.Tolerance {
+		return fmt.Errorf("--grade-rel-tol is %v, want 0 to 0.1", r.Tolerance)
+	}
+	return nil
+}
+
 // A response is what a grader may know of a sample.
 type response struct {
 	prompt, text string

@@ -229,14 +229,14 @@ func (f *field) circular(name string, x ball) (v ball, ok bool) {
 	if !ok {
 		return v, false
 	}
-	top, bottom := sin, f.rat(one)
+	var top, bottom ball
 	switch name {
 	case "sin":
 		return sin, true
 	case "cos":
 		return cos, true
 	case "tan":
-		bottom = cos
+		top, bottom = sin, cos
 	case "cot":
 		top, bottom = cos, sin
 	case "sec":
