@@ -24,8 +24,8 @@ func attentionMistakes() []Mistake {
 		{Name: "heads grouped by turns", Trap: "T21", op: each("attn_grouped"), kernels: func(k part) kernels.Backend { return groups{k, byTurns} }},
 		{Name: "output projection dense", Trap: "T21", op: each("attn_grouped"), kernels: func(k part) kernels.Backend { return groups{k, allHeads} }},
 		{Name: "scores scaled by the turned channels alone", Trap: "odd", op: each("attn_mix"), kernels: func(k part) kernels.Backend { return sharper{k} }},
-		{Name: "norms with eps 1e-5", Trap: "table", Fault: Faint, op: each("attn_hc.pre|attn_hc.post|attn_hc.comb|attn_in|q_latent|q_normed|kv_normed|compressed_kv|ffn_hc.pre|mlp_in"), config: func(c *dsv4.Config) { c.NormEps = 1e-5 }},
-		{Name: "norms without eps", Trap: "odd", Fault: Faint, op: each("attn_hc.pre|attn_hc.post|attn_hc.comb|attn_in|q_latent|q_normed|kv_normed|compressed_kv|ffn_hc.pre|mlp_in"), config: func(c *dsv4.Config) { c.NormEps = 0 }},
+		{Name: "norms with eps 1e-5", Trap: "table", Fault: Faint, op: each("attn_hc.pre|attn_hc.post|attn_hc.comb|attn_in|q_latent|q_normed|kv_normed|compressed_kv|index_keys|ffn_hc.pre|mlp_in"), config: func(c *dsv4.Config) { c.NormEps = 1e-5 }},
+		{Name: "norms without eps", Trap: "odd", Fault: Faint, op: each("attn_hc.pre|attn_hc.post|attn_hc.comb|attn_in|q_latent|q_normed|kv_normed|compressed_kv|index_keys|ffn_hc.pre|mlp_in"), config: func(c *dsv4.Config) { c.NormEps = 0 }},
 		{Name: "no norm before the experts", Trap: "odd", op: each("mlp_in"), kernels: func(k part) kernels.Backend { return unnormed{k, "ffn_hc.collapsed"} }},
 	}
 }

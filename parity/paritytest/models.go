@@ -61,7 +61,7 @@ func stored(m *dsv4.Model, recipe quant.Recipe) *dsv4.Model {
 	return out
 }
 
-// fill sets a parameter. Matrices keep the size of what they are multiplied with; blocks of sixteen rows differ in size, so that their scales do when
+// fill sets a parameter. Matrices keep the size of what they are multiplied with; blocks of 16 by 16 differ in size, so that their scales do when
 // they are quantised.
 func fill(c dsv4.Config, p *tensor.Param, r *rand.Rand) {
 	if p.Value.Type == dtype.I32 {
@@ -82,12 +82,16 @@ func fill(c dsv4.Config, p *tensor.Param, r *rand.Rand) {
 	default:
 		wide = 1.2 / math.Sqrt(float64(p.Value.Dim()))
 	}
-	n, by := p.Value.Dim(), 1.0
+	n, by := p.Value.Dim(), map[[2]int]float64{}
 	for i := range p.Value.F32() {
-		if len(p.Value.Shape) > 1 && i%(16*n) == 0 {
-			by = math.Exp(0.5 * r.NormFloat64())
+		block := [2]int{i / n / 16, i % n / 16}
+		if _, ok := by[block]; !ok {
+			by[block] = math.Exp(0.5 * r.NormFloat64())
 		}
-		p.Value.F32()[i] = float32(mean + wide*by*r.NormFloat64())
+		if len(p.Value.Shape) == 1 {
+			by[block] = 1
+		}
+		p.Value.F32()[i] = float32(mean + wide*by[block]*r.NormFloat64())
 	}
 }
 
@@ -112,4 +116,23 @@ func IDs(c dsv4.Config, n int, seed uint64) []int32 {
 		ids[i] = int32(r.IntN(c.Vocab))
 	}
 	return ids
+}
+
+// Tied is [New] with scores that are equal: experts by twos, and all compressed entries.
+func Tied(c dsv4.Config, seed uint64, k kernels.Backend) *Engine {
+	e := New(c, seed, k, quant.Recipe{})
+	for _, p := range e.Model.Params() {
+		v := p.Value
+		switch {
+		case strings.HasSuffix(p.Name, "mlp.gate.weight"), strings.HasSuffix(p.Name, "e_score_correction_bias"):
+			n := v.Len() / v.Shape[0]
+			for i := 1; i < v.Shape[0]; i += 2 {
+				copy(v.F32()[i*n:][:n], v.F32()[(i-1)*n:])
+			}
+		case strings.HasSuffix(p.Name, "scorer.weights_proj.weight"):
+			v.Zero()
+		}
+	}
+	model.Prepare(ops.NewCtx(k, &tensor.Arena{}, dtype.F32), e.Model)
+	return e
 }

@@ -242,3 +242,36 @@ func shifted(at *Place) ops.Watch {
 		}
 	}
 }
+
+// Ties returns the mistakes that only an engine with equal scores shows: see [Tied].
+func Ties() []Mistake {
+	return []Mistake{
+		{Name: "larger expert on equal scores", Trap: "T12", op: oddExperts, kernels: func(k part) kernels.Backend { return lastExperts{k} }},
+		{Name: "larger entry on equal scores", Trap: "T12", op: kinds("index_topk", c4), kernels: func(k part) kernels.Backend { return newest{k} }},
+	}
+}
+
+// oddExperts is where one expert of a pair is taken at times: where tokens go to an odd number.
+func oddExperts(c dsv4.Config, layer int) string {
+	if c.TopK%2 == 0 {
+		return ""
+	}
+	return routed("router_indices", learned)(c, layer)
+}
+
+// lastExperts takes the later of experts with equal scores: it sees them from the last to the first.
+type lastExperts struct{ part }
+
+func (k lastExperts) TopExperts(choice []int32, logits, bias *tensor.Tensor, n int) {
+	turned := func(x *tensor.Tensor) *tensor.Tensor {
+		y, d := x.Clone(), x.Dim()
+		for i, v := range x.F32() {
+			y.F32()[i/d*d+d-1-i%d] = v
+		}
+		return y
+	}
+	k.Backend.TopExperts(choice, turned(logits), turned(bias), n)
+	for i := range choice {
+		choice[i] = int32(logits.Dim()-1) - choice[i]
+	}
+}

@@ -17,13 +17,25 @@ func weightMistakes() []Mistake {
 		name string
 		op   place
 	}{
-		{"self_attn.q_a_proj.weight", each("q_latent")}, {"self_attn.q_b_proj.weight", each("q_normed")}, {"self_attn.kv_norm.weight", each("kv_normed")},
-		{"self_attn.o_a_proj.weight", each("attn_grouped")}, {"self_attn.o_b_proj.weight", each("attn_out")}, {"self_attn.sinks", each("attn_mix")},
-		{"self_attn.compressor.gate_proj.weight", kinds("compress_raw", c4, c128)}, {"compressor.indexer.scorer.weights_proj.weight", kinds("index_weights", c4)},
-		{"attn_hc.fn", each("attn_hc.pre")}, {"ffn_hc.base", each("ffn_hc.pre")}, {"input_layernorm.weight", each("attn_in")},
-		{"mlp.gate.weight", each("router_logits")}, {"mlp.experts.gate_up_proj", each("expert_gate_up")}, {"mlp.experts.down_proj", each("expert_out")},
-		{"mlp.shared_experts.up_proj.weight", each("shared_gate_up")}, {"mlp.shared_experts.down_proj.weight", each("shared_out")},
-		{"embed_tokens.weight", atStart("embed")}, {"model.norm.weight", atEnd("final_norm")}, {"lm_head.weight", atEnd(Head)},
+		{"self_attn.q_a_proj.weight", each("q_latent")},
+		{"self_attn.q_b_proj.weight", each("q_normed")},
+		{"self_attn.kv_norm.weight", each("kv_normed")},
+		{"self_attn.o_a_proj.weight", each("attn_grouped")},
+		{"self_attn.o_b_proj.weight", each("attn_out")},
+		{"self_attn.sinks", each("attn_mix")},
+		{"self_attn.compressor.gate_proj.weight", kinds("compress_raw", c4, c128)},
+		{"compressor.indexer.scorer.weights_proj.weight", kinds("index_weights", c4)},
+		{"attn_hc.fn", each("attn_hc.pre")},
+		{"ffn_hc.base", each("ffn_hc.pre")},
+		{"input_layernorm.weight", each("attn_in")},
+		{"mlp.gate.weight", each("router_logits")},
+		{"mlp.experts.gate_up_proj", each("expert_gate_up")},
+		{"mlp.experts.down_proj", each("expert_out")},
+		{"mlp.shared_experts.up_proj.weight", each("shared_gate_up")},
+		{"mlp.shared_experts.down_proj.weight", each("shared_out")},
+		{"embed_tokens.weight", atStart("embed")},
+		{"model.norm.weight", atEnd("final_norm")},
+		{"lm_head.weight", atEnd(Head)},
 	} {
 		stale = append(stale, Mistake{Name: "stale " + s.name, Trap: "T25", Fault: Weights, op: s.op, weight: ending(older, s.name)})
 	}

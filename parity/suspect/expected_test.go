@@ -103,4 +103,6 @@ var explained = map[string]string{
 	"block scales transposed":                               "block scales transposed",
 	"activations not rounded":                               "activations not rounded",
 	"activations rounded":                                   "activations rounded",
+	"larger expert on equal scores":                         "larger expert on equal scores",
+	"larger entry on equal scores":                          "larger entry on equal scores",
 }

@@ -29,7 +29,8 @@ func experts() []known {
 			name: "experts weighed after the last product", ops: []string{"expert_mid"},
 			says:    "multiplies the experts' outputs by their weights, where what goes into their last product is multiplied",
 			kernels: func(k part) kernels.Backend { return unweighed{k} },
-		}, {
+		},
+		{
 			name: "duplicate experts overwritten", ops: atSum,
 			says:    "lets one of two slots of a token that name one expert overwrite the other, where both are to be added",
 			kernels: func(k part) kernels.Backend { return &overwritten{part: k} },

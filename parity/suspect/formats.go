@@ -13,36 +13,51 @@ var atProducts = []string{
 	"expert_gate_up", "expert_out", "shared_gate_up", "shared_out",
 }
 
-func formats() []known {
-	return []known{
-		scaling("scale bytes read as numbers", "reads the bytes of E8M0 scales as numbers, where byte b stands for 2^(b-127)", func(b byte) float32 { return float32(b) }),
-		scaling("scales turned over", "multiplies by one over a weight's block scales, where the scale itself multiplies", func(b byte) float32 { return 1 / dtype.FromE8M0(b) }),
-		scaling("scales ignored", "takes the codes of a quantised weight for numbers, without their block scales", func(byte) float32 { return 1 }),
-		{
-			name: "block scales transposed", ops: atProducts,
-			says:    "reads the block scales of a quantised weight column by column, where they lie row by row",
-			kernels: func(k part) kernels.Backend { return recoded{k, copies{}, transposedScales} },
-		}, {
-			name: "activations rounded", ops: atProducts,
-			says:    "rounds what goes into products to FP8, where the judge does not",
-			kernels: func(k part) kernels.Backend { return &rounding{k, nil} },
-		}, {
-			name: "activations not rounded", ops: atProducts,
-			says:    "multiplies quantised weights with activations as they are, where the judge rounds those to FP8",
-			kernels: func(k part) kernels.Backend { return unrounded{k} },
-		},
-	}
+// leads says which boundary follows a product, by the one before it.
+var leads = map[string]string{
+	"attn_in": "q_latent", "q_latent": "q_normed", "q": "kv_normed", "kv": "compress_raw", "compressed_kv": "index_raw", "index_keys": "index_q",
+	"attn_turned": "attn_grouped", "attn_grouped": "attn_out",
+	"router_weights": "expert_gate_up", "expert_mid": "expert_out", "expert_out": "shared_gate_up", "shared_mid": "shared_out",
 }
 
-// recoded reads quantised weights otherwise.
+// formats returns each mistake once for every product, and makes it there alone: an engine may read one weight wrongly and the others not.
+func formats() []known {
+	var list []known
+	for _, op := range atProducts {
+		list = append(list,
+			scaling("scale bytes read as numbers", "reads the bytes of E8M0 scales as numbers, where byte b stands for 2^(b-127)", op, func(b byte) float32 { return float32(b) }),
+			scaling("scales turned over", "multiplies by one over a weight's block scales, where the scale itself multiplies", op, func(b byte) float32 { return 1 / dtype.FromE8M0(b) }),
+			scaling("scales ignored", "takes the codes of a quantised weight for numbers, without their block scales", op, func(byte) float32 { return 1 }),
+			recoding("block scales transposed", "reads the block scales of a quantised weight column by column, where they lie row by row", op, transposedScales),
+			known{
+				name: "activations rounded", ops: []string{op},
+				says:    "rounds what goes into products to FP8, where the judge does not",
+				kernels: func(k part) kernels.Backend { return rounding{k, op} },
+			},
+			known{
+				name: "activations not rounded", ops: []string{op},
+				says:    "multiplies quantised weights with activations as they are, where the judge rounds those to FP8",
+				kernels: func(k part) kernels.Backend { return unrounded{k, op} },
+			},
+		)
+	}
+	return list
+}
+
+// recoded reads the quantised weights before a boundary otherwise.
 type recoded struct {
 	part
+	op   string
 	made copies
 	make func(w *tensor.Tensor) *tensor.Tensor
 }
 
-func scaling(name, says string, as func(byte) float32) known {
-	make := func(w *tensor.Tensor) *tensor.Tensor {
+func recoding(name, says, op string, make func(w *tensor.Tensor) *tensor.Tensor) known {
+	return known{name: name, says: says, ops: []string{op}, kernels: func(k part) kernels.Backend { return recoded{k, op, copies{}, make} }}
+}
+
+func scaling(name, says, op string, as func(byte) float32) known {
+	return recoding(name, says, op, func(w *tensor.Tensor) *tensor.Tensor {
 		y := w.Clone()
 		if w.Scale.Type != dtype.E8M0 || w.Type != dtype.E4M3 {
 			return y
@@ -52,8 +67,7 @@ func scaling(name, says string, as func(byte) float32) known {
 			y.Scale.F32()[i] = as(b)
 		}
 		return y
-	}
-	return known{name: name, says: says, ops: atProducts, kernels: func(k part) kernels.Backend { return recoded{k, copies{}, make} }}
+	})
 }
 
 // transposedScales reads the scales of each matrix [h, w] as [w, h].
@@ -72,7 +86,7 @@ func transposedScales(w *tensor.Tensor) *tensor.Tensor {
 }
 
 func (k recoded) weight(w *tensor.Tensor) *tensor.Tensor {
-	if !w.Quantised() {
+	if !w.Quantised() || leads[k.at.last] != k.op {
 		return w
 	}
 	return k.made.of(k.at, w, k.make)
@@ -88,20 +102,14 @@ func (k recoded) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
 	k.Backend.ExpertLinear(y, x, k.weight(w), off)
 }
 
-// rounding rounds what goes into products with weights that recipes quantise.
+// rounding rounds what goes into the product before a boundary.
 type rounding struct {
 	part
-	quantises map[*tensor.Tensor]bool
+	op string
 }
 
-func (k *rounding) operand(x, w *tensor.Tensor) *tensor.Tensor {
-	if k.quantises == nil {
-		k.quantises = map[*tensor.Tensor]bool{}
-		for name, v := range k.at.weights {
-			k.quantises[v] = quant.Quantises(name)
-		}
-	}
-	if !k.quantises[w] {
+func (k rounding) operand(x *tensor.Tensor) *tensor.Tensor {
+	if leads[k.at.last] != k.op {
 		return x
 	}
 	y := x.Clone()
@@ -110,21 +118,24 @@ func (k *rounding) operand(x, w *tensor.Tensor) *tensor.Tensor {
 }
 
 // Linear is a product.
-func (k *rounding) Linear(y, x, w *tensor.Tensor, groups int) {
-	k.Backend.Linear(y, k.operand(x, w), w, groups)
+func (k rounding) Linear(y, x, w *tensor.Tensor, groups int) {
+	k.Backend.Linear(y, k.operand(x), w, groups)
 }
 
 // ExpertLinear is a product for each expert.
-func (k *rounding) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
-	k.Backend.ExpertLinear(y, k.operand(x, w), w, off)
+func (k rounding) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
+	k.Backend.ExpertLinear(y, k.operand(x), w, off)
 }
 
-// unrounded rounds nothing.
-type unrounded struct{ part }
+// unrounded does not round what goes into the product before a boundary.
+type unrounded struct {
+	part
+	op string
+}
 
-// Round copies. An FP8 cache still rounds.
+// Round copies.
 func (k unrounded) Round(y, x *tensor.Tensor, cols, group int) {
-	if group != quant.ActivationE4M3.Cols || cols != x.Dim() {
+	if leads[k.at.last] != k.op {
 		k.Backend.Round(y, x, cols, group)
 		return
 	}

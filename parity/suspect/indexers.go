@@ -22,21 +22,24 @@ func indexers() []known {
 			kernels: func(k part) kernels.Backend {
 				return turnedBy{k, func(at *pass) []float32 { return make([]float32, len(at.main)) }, []string{"index_pooled", "index_keys"}}
 			},
-		}, {
+		},
+		{
 			name: "indexer by main frequencies", ops: []string{"index_keys", "index_q"},
 			says: "turns the indexer's keys and queries by the frequencies of sliding layers, where everything in compressed layers has those of compress_rope_theta",
 			when: hasIndexer,
 			kernels: func(k part) kernels.Backend {
 				return turnedBy{k, func(at *pass) []float32 { return at.main }, []string{"index_pooled", "index_keys"}}
 			},
-		}, {
+		},
+		{
 			name: "indexer's keys in BF16", ops: []string{"index_keys"},
 			says: "rounds the indexer's keys to BF16, where they are float32",
 			when: hasIndexer,
 			kernels: func(k part) kernels.Backend {
 				return keyRounds{k, func(_ part, y *tensor.Tensor) { remake(y, toBF16) }}
 			},
-		}, {
+		},
+		{
 			name: "indexer's keys in FP8", ops: []string{"index_keys"},
 			says: "rounds the indexer's keys to FP8 in groups of 128, where they are float32",
 			when: hasIndexer,

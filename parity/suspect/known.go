@@ -1,6 +1,8 @@
 package suspect
 
 import (
+	"slices"
+
 	"furlong/kernels"
 	"furlong/model/dsv4"
 	"furlong/ops"
@@ -92,24 +94,14 @@ func newPass(j taps.Judge, c dsv4.Config) *pass {
 
 // after reports whether the boundary that came out last is one of these.
 func (p *pass) after(names ...string) bool {
-	for _, n := range names {
-		if p.last == n {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(names, p.last)
 }
 
 // inside reports whether the pass is in a block.
 func (p *pass) inside() bool { return p.layer >= 0 }
 
 func (p *pass) attends(kinds ...dsv4.AttentionKind) bool {
-	for _, k := range kinds {
-		if p.inside() && p.Layers[p.layer].Attention == k {
-			return true
-		}
-	}
-	return false
+	return p.inside() && slices.Contains(kinds, p.Layers[p.layer].Attention)
 }
 
 // rate returns how many tokens an entry of the layer stands for.

@@ -9,7 +9,6 @@ import (
 
 // Boundaries of a mixer's parts, at both sites.
 var (
-	atPre     = []string{"attn_hc.pre", "ffn_hc.pre", "hc_head"}
 	atPost    = []string{"attn_hc.post", "ffn_hc.post"}
 	atComb    = []string{"attn_hc.comb", "ffn_hc.comb"}
 	atMaps    = []string{"attn_hc.pre", "attn_hc.post", "attn_hc.comb", "ffn_hc.pre", "ffn_hc.post", "ffn_hc.comb", "hc_head"}
@@ -22,7 +21,8 @@ func mixers() []known {
 			name: "stream mixer transposed", ops: atStreams,
 			says:    "applies the stream mixer transposed: its new stream k takes comb[k,j] of the old stream j, where it is to take comb[j,k]",
 			kernels: func(k part) kernels.Backend { return mixing{k, func(i, j, s int) int { return j*s + i }} },
-		}, {
+		},
+		{
 			name: "plain residual", ops: atStreams,
 			says:    "adds a sub-layer's output to the old streams as they are, where the mixing matrix is to mix them first",
 			kernels: func(k part) kernels.Backend { return residual{k} },
@@ -34,27 +34,33 @@ func mixers() []known {
 			name: "row step last", ops: atComb,
 			says:    "ends Sinkhorn's rounds on rows, where the column step is to be the last",
 			kernels: func(k part) kernels.Backend { return mapped{k, rowStep} },
-		}, {
+		},
+		{
 			name: "post without its factor", ops: atPost,
 			says:    "takes the sigmoid alone for a sub-layer's weight in the streams, where that is to be twice the sigmoid",
 			kernels: func(k part) kernels.Backend { return mapped{k, halve} },
-		}, {
+		},
+		{
 			name: "no hc_eps", ops: atMaps,
 			says:    "leaves hc_eps out of the stream mixer's maps, where it is added to the collapse weights, to the softmax and to each sum",
 			kernels: func(k part) kernels.Backend { return hyper{k, func(h *hyperCall) { h.p.Eps = 0 }} },
-		}, {
+		},
+		{
 			name: "streams normed one by one", ops: atMaps,
 			says:    "divides each stream by its own root mean square before the mixer's maps, where all streams of a token are to be divided by one",
 			kernels: func(k part) kernels.Backend { return streamNorms{k} },
-		}, {
+		},
+		{
 			name: "hc scale not loaded", ops: atMaps,
 			says:    "has 1 in place of the mixer's scale parameters, as if they had been taken for scales of a weight and never loaded",
 			kernels: func(k part) kernels.Backend { return hyper{k, func(h *hyperCall) { h.scale = constant(h.scale, 1) }} },
-		}, {
+		},
+		{
 			name: "mixer in BF16", ops: atMaps,
 			says:    "holds the parameters of the stream mixers in BF16, where they are float32",
 			kernels: func(k part) kernels.Backend { return coarseMixer{k, copies{}} },
-		}, {
+		},
+		{
 			name: "last collapse averages", ops: []string{"hc_head"},
 			says:    "averages the streams behind the last block, where the last mixer's map weighs them",
 			kernels: func(k part) kernels.Backend { return averaged{k} },

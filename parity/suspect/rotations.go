@@ -36,7 +36,8 @@ func rotations() []known {
 			says:    "multiplies cosines and sines by YaRN's attention factor, 0.1 ln(factor) + 1, where that is to be 1",
 			when:    func(c config) bool { return c.Yarn.Factor > 1 },
 			kernels: func(k part) kernels.Backend { return tables{k, louder} },
-		}, {
+		},
+		{
 			name: "cosines and sines in BF16", ops: atTurns,
 			says:    "holds cosines and sines in BF16, where tables of angles are to be float32",
 			kernels: func(k part) kernels.Backend { return tables{k, func(at *pass, x *tensor.Tensor) { remake(x, toBF16) }} },
@@ -49,11 +50,13 @@ func rotations() []known {
 			name: "entries turned at the window's last position", ops: []string{"compressed_kv", "index_keys"},
 			says:    "turns a compressed entry at the last position of its window, where that is to be the first",
 			kernels: func(k part) kernels.Backend { return lastOfWindow{k} },
-		}, {
+		},
+		{
 			name: "output not turned back", ops: []string{"attn_turned"},
 			says:    "leaves attention's output as the turned values make it, where it is to be turned back at the query's position",
 			kernels: func(k part) kernels.Backend { return stayed{k} },
-		}, {
+		},
+		{
 			name: "output turned back at the key's position", ops: []string{"attn_turned"},
 			says:    "turns each value back at its own position, where the output is to be turned back at the query's",
 			kernels: func(k part) kernels.Backend { return &keyTurned{part: k, before: copies{}} },

@@ -47,7 +47,8 @@ func routers() []known {
 			says:    "leaves out routed_scaling_factor from the experts' weights",
 			when:    func(c config) bool { return c.RoutedFactor != 1 },
 			kernels: func(k part) kernels.Backend { return unscaled{k} },
-		}, {
+		},
+		{
 			name: "expert weights in BF16", ops: atWeights,
 			says:    "rounds the experts' weights to BF16, where they are float32",
 			kernels: func(k part) kernels.Backend { return coarseWeights{k} },
