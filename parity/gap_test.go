@@ -84,7 +84,11 @@ func TestGapIsAsDefined(t *testing.T) {
 		}{
 			{"mean", got.Mean, mean(math.Abs)},
 			{"signed", got.Signed, mean(func(x float64) float64 { return x })},
-			{"p50", got.P50, at(.5)}, {"p95", got.P95, at(.95)}, {"p99", got.P99, at(.99)}, {"p999", got.P999, at(.999)}, {"max", got.Max, at(1)},
+			{"p50", got.P50, at(.5)},
+			{"p95", got.P95, at(.95)},
+			{"p99", got.P99, at(.99)},
+			{"p999", got.P999, at(.999)},
+			{"max", got.Max, at(1)},
 			{"exact", got.Exact, share(func(p pair, _ float64) bool { return math.Float32bits(p.a) == math.Float32bits(p.b) })},
 			{"over 0.5", got.Over05, share(func(_ pair, d float64) bool { return d > 0.5 || d < -0.5 })},
 			{"over 2", got.Over2, share(func(_ pair, d float64) bool { return d > 2 || d < -2 })},

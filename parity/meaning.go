@@ -243,10 +243,10 @@ func (c *checker) meanings(ctx context.Context, a, b Side, seqs []Sequence, room
 	var err error
 	var okA, okB bool
 	if k.A, okA, err = meaningOf(ctx, a, seqs, room); err != nil {
-		return fmt.Errorf("A: what its logprobs mean: %w", err)
+		return fmt.Errorf("side A: what its logprobs mean: %w", err)
 	}
 	if k.B, okB, err = meaningOf(ctx, b, seqs, room); err != nil {
-		return fmt.Errorf("B: what its logprobs mean: %w", err)
+		return fmt.Errorf("side B: what its logprobs mean: %w", err)
 	}
 	if k.OK = okA && okB; !k.OK {
 		name, is := "A", k.A

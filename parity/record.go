@@ -107,14 +107,14 @@ func lineOf(s Sequence, c Scores, taps string) line {
 
 func toLine(all []Choice) (out []lineChoice) {
 	for _, c := range all {
-		out = append(out, lineChoice{c.Layer, c.First, c.Width, c.IDs})
+		out = append(out, lineChoice(c))
 	}
 	return out
 }
 
 func fromLine(all []lineChoice) (out []Choice) {
 	for _, c := range all {
-		out = append(out, Choice{c.Layer, c.First, c.Width, c.IDs})
+		out = append(out, Choice(c))
 	}
 	return out
 }

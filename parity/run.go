@@ -91,10 +91,10 @@ func (r *run) stage(name string, total int) func(int) {
 func (r *run) check(ctx context.Context) (err error) {
 	r.stage("checking", 0)
 	if r.rep.A, err = r.a.About(ctx); err != nil {
-		return fmt.Errorf("A: %w", err)
+		return fmt.Errorf("side A: %w", err)
 	}
 	if r.rep.B, err = r.b.About(ctx); err != nil {
-		return fmt.Errorf("B: %w", err)
+		return fmt.Errorf("side B: %w", err)
 	}
 	c, err := runChecks(ctx, r.a, r.b, r.rep.A, r.rep.B, r.Sequences, r.room(), r.Ignore)
 	r.rep.Checks = c
@@ -115,11 +115,11 @@ func (r *run) draw(ctx context.Context) error {
 	if r.Draw != nil {
 		g, can := r.a.(Generator)
 		if !can {
-			return fmt.Errorf("A (%s) draws no responses, want --sequences with some", r.rep.A.Name)
+			return fmt.Errorf("side A (%s) draws no responses, want --sequences with some", r.rep.A.Name)
 		}
 		var err error
 		if r.seqs, err = g.Generate(ctx, r.Sequences, *r.Draw, r.stage("A draws", len(r.Sequences))); err != nil {
-			return fmt.Errorf("A: draw: %w", err)
+			return fmt.Errorf("side A: draw: %w", err)
 		}
 	}
 	return r.answered()
@@ -147,10 +147,10 @@ func (r *run) note(format string, args ...any) {
 }
 
 func (r *run) score(ctx context.Context) (err error) {
-	if r.res.A, err = scored(ctx, "A", r.a, r.seqs, r.stage("A scores", len(r.seqs))); err != nil {
+	if r.res.A, err = scored(ctx, "side A", r.a, r.seqs, r.stage("A scores", len(r.seqs))); err != nil {
 		return err
 	}
-	r.res.B, err = scored(ctx, "B", r.b, r.seqs, r.stage("B scores", len(r.seqs)))
+	r.res.B, err = scored(ctx, "side B", r.b, r.seqs, r.stage("B scores", len(r.seqs)))
 	return err
 }
 
@@ -172,7 +172,7 @@ func (r *run) tap(ctx context.Context) error {
 		for n, i := range r.tapped {
 			set, err := t.Taps(ctx, r.seqs[i])
 			if err != nil {
-				return fmt.Errorf("%s: taps of sequence %s: %w", side.name, r.seqs[i].ID, err)
+				return fmt.Errorf("side %s: taps of sequence %s: %w", side.name, r.seqs[i].ID, err)
 			}
 			(*side.to)[i] = set
 			side.scores[i].learn(set)
@@ -333,7 +333,7 @@ func (r *run) twinOf(ctx context.Context, name string, s Side, like About, other
 		return err
 	}
 	defer twin.Close()
-	got, err := scored(ctx, name+" with "+other+"'s formats", twin, r.seqs, r.stage(name+" with "+other+"'s formats scores", len(r.seqs)))
+	got, err := scored(ctx, "side "+name+" with "+other+"'s formats", twin, r.seqs, r.stage(name+" with "+other+"'s formats scores", len(r.seqs)))
 	if err != nil {
 		return err
 	}

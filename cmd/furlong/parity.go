@@ -199,11 +199,11 @@ func (e *env) compareSides(ctx context.Context, f *parityFlags, args []string) (
 	}
 	a, err := p.open(ctx, p.specs[0])
 	if err != nil {
-		return nil, fmt.Errorf("A: %w", err)
+		return nil, fmt.Errorf("side A: %w", err)
 	}
 	b, err := p.open(ctx, p.specs[1])
 	if err != nil {
-		return nil, fmt.Errorf("B: %w", err)
+		return nil, fmt.Errorf("side B: %w", err)
 	}
 	o := parity.Options{
 		Settings: p.settings(args), Made: time.Now().UTC().Format(time.RFC3339), Build: buildName(), Sequences: p.seqs, Draw: p.draw,
