@@ -55,9 +55,9 @@ func configured(t *testing.T, dir, dtype string) Config {
 	return cfg
 }
 
-// TestVectors compares scores with the oracle's, and taps with what it traced, in both formats that it has. In float64 our own model is compared too,
+// TestTorchVectors compares scores with the oracle's, and taps with what it traced, in both formats that it has. In float64 our own model is compared too,
 // since nothing but the order of sums differs there.
-func TestVectors(t *testing.T) {
+func TestTorchVectors(t *testing.T) {
 	for _, tt := range []struct {
 		dtype string
 		limit float64 // of logprobs, in nats; taps have the vectors' own rounding to float32
@@ -128,8 +128,8 @@ func sameChoices(got, want *tensor.Tensor) bool {
 	return got.Shape[0] == want.Shape[0]
 }
 
-// TestLayouts: a model of random weights and another shape, saved under the other schemes of names that the library reads, is the same model there.
-func TestLayouts(t *testing.T) {
+// TestTorchLayouts: a model of random weights and another shape, saved under the other schemes of names that the library reads, is the same model there.
+func TestTorchLayouts(t *testing.T) {
 	cfg := small()
 	m := filled(cfg)
 	ids := []int32{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8, 4, 6, 2, 6, 4, 3, 3, 8}
@@ -196,8 +196,8 @@ func scored(t *testing.T, p *Process, ours *shown, ids []int32) {
 	}
 }
 
-// TestNamed asks for a few taps, and for one that there is not.
-func TestNamed(t *testing.T) {
+// TestTorchNamed asks for a few taps, and for one that there is not.
+func TestTorchNamed(t *testing.T) {
 	p := reference(t, vectors, "bfloat16")
 	f, err := p.Taps(t.Context(), []int32{1, 2, 3}, "streams", "attn_hc.post", "L2.q")
 	if err != nil {
@@ -229,8 +229,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestGaps: a checkpoint that says less, more or other than the model needs is refused.
-func TestGaps(t *testing.T) {
+// TestTorchGaps: a checkpoint that says less, more or other than the model needs is refused.
+func TestTorchGaps(t *testing.T) {
 	cfg := small()
 	params := filled(cfg).Params()[1:]
 	params[0].Value = tensor.New(dtype.F32, params[0].Value.Shape[0]+1, params[0].Value.Shape[1])
