@@ -12,16 +12,15 @@ import (
 func Check(ctx context.Context, r rl.Rewarder, prompts []*rl.Prompt) error {
 	bad, first := 0, ""
 	for _, p := range prompts {
-		s := &rl.Sample{Prompt: p, Stop: rl.StopToken}
-		f, err := look(ctx, r, s)
+		f, err := look(ctx, r, p)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil && s.Verdict != rl.Invalid && !f.raised {
+		if err == nil && f.verdict != rl.Invalid && !f.raised {
 			continue
 		}
 		if bad++; bad == 1 {
-			first = fmt.Sprintf("prompt %s: %s", p.ID, s.Why)
+			first = fmt.Sprintf("prompt %s: %s", p.ID, f.why)
 		}
 	}
 	if bad > 0 {
@@ -30,13 +29,15 @@ func Check(ctx context.Context, r rl.Rewarder, prompts []*rl.Prompt) error {
 	return nil
 }
 
-// look grades s and returns what the grader found besides, where r is one of ours.
-func look(ctx context.Context, r rl.Rewarder, s *rl.Sample) (finding, error) {
-	switch r := r.(type) {
-	case *Pool:
-		return r.judge(ctx, s)
-	case dispatcher:
-		return r.judge(s)
+// look asks r what it thinks of a label. One that is not ours grades an empty response.
+func look(ctx context.Context, r rl.Rewarder, p *rl.Prompt) (finding, error) {
+	if pool, ok := r.(*Pool); ok {
+		r = pool.rewarder
 	}
-	return finding{}, r.Reward(ctx, s)
+	if ours, ok := r.(graderOf); ok {
+		return ours.label(ctx, p)
+	}
+	s := &rl.Sample{Prompt: p, Stop: rl.StopToken}
+	err := r.Reward(ctx, s)
+	return finding{verdict: s.Verdict, why: s.Why}, err
 }

@@ -16,6 +16,7 @@ import (
 type grader struct {
 	name, help string
 	judge      func(r response, g Gold, rules Rules) finding
+	outside    rl.Rewarder // judges instead of judge
 }
 
 // Rules are the settings of the graders that compare mathematical objects.
@@ -62,15 +63,15 @@ func invalid(format string, args ...any) finding {
 // graders are the values of --rm-type.
 func graders() []grader {
 	return []grader{
-		{"furlong", "the boxed answer or Answer: line equals the label as a mathematical object", furlong},
-		{"math", `the last \boxed{} as DeepScaleR's grader judges it, wherever it stands`, publishedMath},
-		{"deepscaler", "the same behind the last </think>", publishedDeepScaler},
-		{"dapo", "the last Answer: line as DAPO's grader judges it; the label is a whole number", publishedDAPO},
-		{"math-verify", "the answer as Math-Verify finds and judges it", publishedMathVerify},
-		{"gsm8k", "as furlong, the label must be a number, #### introduces an answer too", gsm8k},
-		{"countdown", "an expression of the given numbers, each exactly once, that has the target's value", countdown},
-		{"exact", "the response is the label, spaces around it aside", exact},
-		{"arithmetic", `the last \boxed{integer} is the label`, arithmetic},
+		{name: "furlong", help: "the boxed answer or Answer: line equals the label as a mathematical object", judge: furlong},
+		{name: "math", help: `the last \boxed{} as DeepScaleR's grader judges it, wherever it stands`, judge: publishedMath},
+		{name: "deepscaler", help: "the same behind the last </think>", judge: publishedDeepScaler},
+		{name: "dapo", help: "the last Answer: line as DAPO's grader judges it; the label is a whole number", judge: publishedDAPO},
+		{name: "math-verify", help: "the answer as Math-Verify finds and judges it", judge: publishedMathVerify},
+		{name: "gsm8k", help: "as furlong, the label must be a number, #### introduces an answer too", judge: gsm8k},
+		{name: "countdown", help: "an expression of the given numbers, each exactly once, that has the target's value", judge: countdown},
+		{name: "exact", help: "the response is the label, spaces around it aside", judge: exact},
+		{name: "arithmetic", help: `the last \boxed{integer} is the label`, judge: arithmetic},
 	}
 }
 
@@ -99,15 +100,37 @@ func find(name string) (grader, error) {
 
 // New returns the rewarder of a name, with the usual rules. A prompt whose metadata has rm_type is judged by the grader of
 // that name instead. An empty name judges only such prompts.
-func New(name string) (rl.Rewarder, error) { return NewWith(Config{Type: name}) }
+func New(name string) (rl.Rewarder, error) {
+	c := Default()
+	c.Type = name
+	return NewWith(c, nil)
+}
 
-// NewWith returns the rewarder of c.Type with the rules of c.
-func NewWith(c Config) (rl.Rewarder, error) {
-	if c.Type == "" {
-		return dispatcher{rules: c.Rules}, nil
+// NewWith returns the rewarder that c asks for: one grader, or several with weights, in the scale of c, with the penalty for
+// long responses. outside holds rewarders by name that are judged somewhere else.
+func NewWith(c Config, outside map[string]rl.Rewarder) (rl.Rewarder, error) {
+	parts, err := partsOf(c.Type)
+	if err != nil {
+		return nil, err
 	}
-	g, err := find(c.Type)
-	return dispatcher{g, c.Rules}, err
+	var all mixture
+	for _, p := range parts {
+		d := dispatcher{rules: c.Rules, outside: outside}
+		if p.name != "" {
+			if d.usual, err = d.find(p.name); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, weighted{d, p.weight})
+	}
+	var r judger = all
+	if len(all) == 1 && all[0].weight == 1 {
+		r = all[0].judger
+	}
+	if c.Scale == PlusMinus || c.Buffer > 0 {
+		r = shaped{r, c.Scale == PlusMinus, c.Buffer, c.Factor}
+	}
+	return graderOf{r}, nil
 }
 
 // Judge gives the verdict of a mode on a finished response, and what it rests on.
@@ -128,20 +151,49 @@ func (g grader) look(r response, gold Gold, rules Rules) finding {
 	return g.judge(r, gold, rules)
 }
 
-// A dispatcher is a rewarder that picks a grader for each sample.
-type dispatcher struct {
-	usual grader
-	rules Rules
+// A judger is a rewarder that tells what it found besides. label asks it whether it can grade a prompt's label.
+type judger interface {
+	judge(ctx context.Context, s *rl.Sample) (finding, error)
+	label(ctx context.Context, p *rl.Prompt) (finding, error)
 }
 
+// graderOf makes a judger an [rl.Rewarder].
+type graderOf struct{ judger }
+
 // Reward judges s.
-func (d dispatcher) Reward(_ context.Context, s *rl.Sample) error {
-	_, err := d.judge(s)
+func (r graderOf) Reward(ctx context.Context, s *rl.Sample) error {
+	_, err := r.judge(ctx, s)
 	return err
 }
 
+// A dispatcher picks a grader for each sample.
+type dispatcher struct {
+	usual   grader
+	rules   Rules
+	outside map[string]rl.Rewarder
+}
+
+// find returns the grader of a name, of ours or outside.
+func (d dispatcher) find(name string) (grader, error) {
+	if r := d.outside[name]; r != nil {
+		return grader{name: name, outside: r}, nil
+	}
+	return find(name)
+}
+
+// label grades an empty response, which is enough: a grader looks at the label first. Who judges outside is not asked.
+func (d dispatcher) label(ctx context.Context, p *rl.Prompt) (finding, error) {
+	if g, _, err := d.pick(p); err == nil && g.outside != nil {
+		return finding{verdict: rl.Wrong}, nil
+	}
+	s := &rl.Sample{Prompt: p, Stop: rl.StopToken}
+	f, err := d.judge(ctx, s)
+	f.verdict, f.why = s.Verdict, s.Why
+	return f, err
+}
+
 // judge judges s and returns the finding.
-func (d dispatcher) judge(s *rl.Sample) (finding, error) {
+func (d dispatcher) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 	g, boxed, err := d.pick(s.Prompt)
 	if err != nil {
 		spoil(s, err.Error())
@@ -150,6 +202,13 @@ func (d dispatcher) judge(s *rl.Sample) (finding, error) {
 	text := s.Text
 	if boxed {
 		text, _ = lastBox(text)
+	}
+	if g.outside != nil {
+		inner := *s
+		inner.Text = text
+		err := g.outside.Reward(ctx, &inner)
+		s.Verdict, s.Why, s.Reward = inner.Verdict, g.name+": "+inner.Why, inner.Reward
+		return finding{verdict: s.Verdict}, err
 	}
 	f := g.look(response{s.Prompt.Text, text, s.Stop == rl.StopLength}, goldOf(s.Prompt), d.rules)
 	s.Verdict, s.Why, s.Reward = f.verdict, g.name+": "+f.why, 0
@@ -194,9 +253,9 @@ func (d dispatcher) pick(p *rl.Prompt) (g grader, boxed bool, err error) {
 	switch {
 	case meta.Type != "":
 		name, boxed := strings.CutPrefix(meta.Type, boxedPrefix)
-		g, err := find(name)
+		g, err := d.find(name)
 		return g, boxed, err
-	case d.usual.judge == nil:
+	case d.usual.name == "":
 		return grader{}, false, errors.New("metadata names no rm_type, want one where --rm-type is not set")
 	}
 	return d.usual, false, nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,28 +18,81 @@ var ErrTimeout = errors.New("grader ran out of time")
 
 // Config is what grading can be told. The zero value is not usable; start from Default.
 type Config struct {
-	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, exact or arithmetic; a prompt's metadata rm_type goes first"`
+	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, exact, arithmetic, remote_rm or command; several with weights as furlong:0.8,remote_rm:0.2; a prompt's metadata rm_type goes first"`
 	Workers  int           `flag:"grader-workers" help:"samples graded at once; 0 takes one a processor"`
 	Deadline time.Duration `flag:"grader-timeout" help:"longest time for one sample"`
 	Rules
+	Scale  string  `flag:"reward-scale" choices:"01 pm1" help:"what right and wrong earn: 1 and 0, or 1 and -1"`
+	Buffer int     `flag:"overlong-buffer-len" help:"responses that end within so many tokens of the limit lose reward, more the longer they are; 0 for none"`
+	Factor float64 `flag:"overlong-penalty-factor" help:"what a response as long as the limit loses"`
+	Outside
 }
 
+// Outside says who judges outside of this program.
+type Outside struct {
+	URL       string `flag:"rm-url" help:"for remote_rm: where prompt, response and label are posted as JSON"`
+	KeyFile   string `flag:"rm-api-key-file" help:"file with the key that remote_rm sends as a bearer token"`
+	RewardKey string `flag:"reward-key" help:"key of the reward where remote_rm or command answer with an object"`
+	Command   string `flag:"custom-rm-command" help:"for command: program with arguments, apart by spaces, that reads a sample a line and answers each with a line"`
+}
+
+// PlusMinus is the scale in which a wrong response earns -1.
+const PlusMinus = "pm1"
+
 // Default returns the settings without a grader's name.
-func Default() Config { return Config{Deadline: 5 * time.Second} }
+func Default() Config { return Config{Deadline: 5 * time.Second, Scale: "01", Factor: 1} }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
 func (c Config) Validate() error {
 	var errs []error
-	if _, err := New(c.Type); err != nil {
-		errs = append(errs, fmt.Errorf("--rm-type: %w", err))
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if _, err := NewWith(c, c.named()); err != nil {
+		bad("--rm-type: %w", err)
 	}
 	if c.Workers < 0 {
-		errs = append(errs, fmt.Errorf("--grader-workers is %d, want 0 or more", c.Workers))
+		bad("--grader-workers is %d, want 0 or more", c.Workers)
 	}
 	if c.Deadline <= 0 {
-		errs = append(errs, fmt.Errorf("--grader-timeout is %v, want more than 0", c.Deadline))
+		bad("--grader-timeout is %v, want more than 0", c.Deadline)
 	}
+	if c.Buffer < 0 {
+		bad("--overlong-buffer-len is %d, want 0 or more", c.Buffer)
+	}
+	if !(c.Factor >= 0 && c.Factor <= 100) {
+		bad("--overlong-penalty-factor is %v, want 0 to 100", c.Factor)
+	}
+	errs = append(errs, c.checkOutside())
 	return errors.Join(errs...)
+}
+
+// The names of those who judge outside.
+const (
+	RemoteName  = "remote_rm"
+	CommandName = "command"
+)
+
+// named returns the names of those who judge outside, for checks before they are there.
+func (c Config) named() map[string]rl.Rewarder {
+	var none rl.Rewarder = graderOf{}
+	return map[string]rl.Rewarder{RemoteName: none, CommandName: none}
+}
+
+// checkOutside reports who is asked for without being known, and the other way round. What a prompt's metadata asks for
+// shows only later.
+func (c Config) checkOutside() error {
+	asks := func(name string) bool {
+		parts, _ := partsOf(c.Type)
+		return slices.ContainsFunc(parts, func(p part) bool { return p.name == name })
+	}
+	switch {
+	case asks(RemoteName) && c.URL == "":
+		return errors.New("--rm-type names remote_rm without --rm-url: where is it?")
+	case asks(CommandName) && strings.TrimSpace(c.Command) == "":
+		return errors.New("--rm-type names command without --custom-rm-command: which?")
+	case c.KeyFile != "" && c.URL == "":
+		return errors.New("--rm-api-key-file is given without --rm-url")
+	}
+	return nil
 }
 
 // A Pool guards a rewarder: each sample has a deadline, and a grader that panics or hangs spoils its sample and no other.
@@ -107,8 +162,8 @@ func call(ctx context.Context, r rl.Rewarder, s rl.Sample) (j judged) {
 		}
 	}()
 	j.sample = s
-	if d, ok := r.(dispatcher); ok {
-		j.finding, j.err = d.judge(&j.sample)
+	if ours, ok := r.(graderOf); ok {
+		j.finding, j.err = ours.judge(ctx, &j.sample)
 	} else {
 		j.err = r.Reward(ctx, &j.sample)
 	}

@@ -11,6 +11,7 @@ import (
 	"furlong/eval"
 	"furlong/metrics/disk"
 	"furlong/quant"
+	remotereward "furlong/remote/reward"
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/rollout"
@@ -115,7 +116,11 @@ func grader(c reward.Config) (*reward.Pool, error) {
 	if c.Type == "" {
 		c.Type = "arithmetic"
 	}
-	r, err := reward.New(c.Type)
+	outside, err := remotereward.New(c.Outside)
+	if err != nil {
+		return nil, err
+	}
+	r, err := reward.NewWith(c, outside)
 	if err != nil {
 		return nil, err
 	}
