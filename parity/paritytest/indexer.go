@@ -10,7 +10,7 @@ import (
 )
 
 // picky is a length at which the indexer of any configuration here has something to drop.
-const picky = 40
+const picky = 32
 
 func indexerMistakes() []Mistake {
 	return []Mistake{

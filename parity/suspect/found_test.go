@@ -54,7 +54,7 @@ var arenas = sync.Pool{New: func() any { return &tensor.Arena{} }}
 func (b bench) judge(t *testing.T, m paritytest.Mistake, at int) verdict {
 	t.Helper()
 	cfg := b.right.Model.Config()
-	ids := paritytest.IDs(cfg, max(40, m.Least), 1)
+	ids := paritytest.IDs(cfg, max(32, m.Least), 1)
 	set, rec := taps.NewSet(ids), taps.NewRecorder(b.wrong.Model)
 	rec.Begin(paritytest.Sequence(ids), set)
 	lps := b.wrong.Run(m, at, ids, rec.Watch)
@@ -104,7 +104,7 @@ func TestPlantedMistakesAreFound(t *testing.T) {
 			})
 		}
 	})
-	golden(t, filepath.Join("testdata", "found.txt"), head("model 1, everywhere", "in one layer", "model 2, one layer")+strings.Join(lines, ""))
+	golden(t, filepath.Join("testdata", "found.txt"), head("model 1, everywhere", "in one layer", "model 2, one layer"), lines)
 }
 
 func head(columns ...string) string {
@@ -190,8 +190,13 @@ func (v verdict) why() string {
 	return strings.Join(v.names, "; ")
 }
 
-func golden(t *testing.T, path, got string) {
+// golden holds a table against the one that is kept. Where only some of the tests ran, there is no table.
+func golden(t *testing.T, path, head string, lines []string) {
 	t.Helper()
+	if slices.Contains(lines, "") {
+		return
+	}
+	got := head + strings.Join(lines, "")
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package suspect
 
 import (
+	"fmt"
 	"slices"
 
 	"furlong/kernels"
@@ -74,22 +75,30 @@ type part struct {
 // A pass is where the judge's pass is.
 type pass struct {
 	dsv4.Config
-	layer   int    // -1 outside the blocks
-	last    string // the boundary that came out last in this layer; "" at its beginning
-	k       kernels.Backend
-	ids     []int32
-	weights map[string]*tensor.Tensor
+	layer  int    // -1 outside the blocks
+	last   string // the boundary that came out last in this layer; "" at its beginning
+	k      kernels.Backend
+	ids    []int32
+	params []*tensor.Param
 
 	main, compress []float32
 }
 
 func newPass(j taps.Judge, c dsv4.Config) *pass {
-	at := &pass{Config: c, layer: -1, k: j.Backend, weights: map[string]*tensor.Tensor{}}
+	at := &pass{Config: c, layer: -1, k: j.Backend, params: j.Model.Params()}
 	at.main, at.compress = c.Frequencies()
-	for _, p := range j.Model.Params() {
-		at.weights[p.Name] = p.Value
-	}
 	return at
+}
+
+// weight returns a weight of the layer, nil if it has none of that name.
+func (p *pass) weight(name string) *tensor.Tensor {
+	name = fmt.Sprintf("model.layers.%d.%s", p.layer, name)
+	for _, w := range p.params {
+		if w.Name == name {
+			return w.Value
+		}
+	}
+	return nil
 }
 
 // after reports whether the boundary that came out last is one of these.

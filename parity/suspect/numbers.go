@@ -61,7 +61,15 @@ func permuted(t *tensor.Tensor, n int, from func(i int) int) *tensor.Tensor {
 // swapped is a permutation that swaps the two halves of n.
 func swapped(n int) func(int) int { return func(i int) int { return (i + n/2) % n } }
 
+// dot returns the product of n elements of a from i on with those of b from j on.
 func dot(a *tensor.Tensor, i int, b *tensor.Tensor, j, n int) (sum float64) {
+	if a.Type == dtype.F32 && b.Type == dtype.F32 {
+		other := b.F32()[j:][:n]
+		for c, v := range a.F32()[i:][:n] {
+			sum += float64(v) * float64(other[c])
+		}
+		return sum
+	}
 	for c := range n {
 		sum += get(a, i+c) * get(b, j+c)
 	}

@@ -2,7 +2,6 @@ package suspect
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"furlong/dtype"
@@ -136,7 +135,7 @@ func weighing(name, says string, of func(s, bias, sum, biased float64) float64) 
 
 // RouteWeights weighs.
 func (k weighed) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
-	n, bias := w.Dim(), k.at.weights[fmt.Sprintf("model.layers.%d.mlp.gate.e_score_correction_bias", k.at.layer)]
+	n, bias := w.Dim(), k.at.weight("mlp.gate.e_score_correction_bias")
 	for t := range w.Rows() {
 		s, b := make([]float64, n), make([]float64, n)
 		sum, biased := 1e-20, 1e-20

@@ -174,6 +174,49 @@ func TestTies(t *testing.T) {
 	}
 }
 
+// Where the up half and the product never reach the limit, no clamp at all, none of the gate, and one of the product are the same: all are named, and the
+// sentence says so.
+func TestSeveralThatFitAreAllNamed(t *testing.T) {
+	k := cpu.New(1)
+	defer k.Close()
+	e := paritytest.New(paritytest.Shapes()[0], 1, k, quant.Recipe{})
+	for _, p := range e.Model.Params() {
+		if strings.HasSuffix(p.Name, "mlp.experts.gate_up_proj") {
+			halve(p.Value)
+			k.Prepare(p.Value)
+		}
+	}
+	b := bench{right: e, wrong: e}
+	for _, m := range paritytest.All() {
+		if m.Name != "no SwiGLU clamp" {
+			continue
+		}
+		v := b.judge(t, m, 3)
+		if !slices.Equal(v.names, []string{"no SwiGLU clamp", "gate never clamped", "clamped after the product"}) {
+			t.Fatalf("%s is explained by %q, want all that it can be", v.place(), v.names)
+		}
+		says := diverge.Sentence(b.c, v.left)
+		for _, e := range v.left[:3] {
+			if !strings.Contains(says, e.Says) {
+				t.Errorf("%q leaves out %q", says, e.Says)
+			}
+		}
+		if !strings.Contains(says, "can't tell") {
+			t.Errorf("%q does not say that it is one of three", says)
+		}
+	}
+}
+
+// halve makes the up half of every expert small.
+func halve(w *tensor.Tensor) {
+	rows, n := w.Shape[1], w.Dim()
+	for i := range w.F32() {
+		if i/n%rows >= rows/2 {
+			w.F32()[i] /= 256
+		}
+	}
+}
+
 // A judge whose cache is FP8 sees that the side's is not.
 func TestWiderCacheIsFound(t *testing.T) {
 	k := cpu.New(1)
