@@ -200,6 +200,13 @@ func TestCorrelation(t *testing.T) {
 	}
 }
 
+// Bits are compared, not values.
+func TestExactIsOfBits(t *testing.T) {
+	if g := gapOf([]pair{{0, float32(math.Copysign(0, -1))}, {-1, -1}}); g.Exact != 0.5 || g.Max != 0 {
+		t.Errorf("gap is %+v, want half of it exact", g)
+	}
+}
+
 func TestPositionBucket(t *testing.T) {
 	for _, tt := range []struct {
 		at   int

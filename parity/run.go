@@ -34,6 +34,13 @@ type Tapped interface {
 	Taps(ctx context.Context, s Sequence) (*taps.Set, error)
 }
 
+// A DrawTapped is a side whose inner results can be recorded while it draws a response again, token by token: where scores agree and the logprobs of drawing do not, its fault
+// shows there alone.
+type DrawTapped interface {
+	// DrawnTaps returns what the side computes for a sequence that it drew, on the path by which it draws.
+	DrawnTaps(ctx context.Context, s Sequence, d Drawing) (*taps.Set, error)
+}
+
 // A Finder finds where two sides begin to differ. Taps that a side does not have are nil.
 type Finder func(ctx context.Context, a, b Found) (*Divergence, error)
 
@@ -190,6 +197,9 @@ func (r *run) widest(n int) []int {
 		order[i] = i
 		for t, a := range r.res.A[i].LogProbs {
 			gaps[i] = max(gaps[i], place{pair: pair{a, r.res.B[i].LogProbs[t]}}.weight())
+			if drawn := r.seqs[i].Generated; drawn != nil {
+				gaps[i] = max(gaps[i], place{pair: pair{drawn[t], r.res.B[i].LogProbs[t]}}.weight())
+			}
 		}
 	}
 	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(gaps[y], gaps[x]) })
@@ -279,7 +289,11 @@ func (r *run) beyond(limit float64) map[int]bool {
 
 // findIn looks at one sequence. What is found takes the place of what was not.
 func (r *run) findIn(ctx context.Context, i int) error {
-	d, err := r.Find(ctx, Found{r.a, r.rep.A, at(r.res.TapA, i)}, Found{r.b, r.rep.B, at(r.res.TapB, i)})
+	tapA, err := r.tapsOfA(ctx, i)
+	if err != nil {
+		return err
+	}
+	d, err := r.Find(ctx, Found{r.a, r.rep.A, tapA}, Found{r.b, r.rep.B, at(r.res.TapB, i)})
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -290,6 +304,20 @@ func (r *run) findIn(ctx context.Context, i int) error {
 		r.rep.Divergence = d
 	}
 	return nil
+}
+
+// tapsOfA returns A's taps of a sequence: of scoring, or of drawing where A's own scores of what it drew differ from what it drew it with.
+func (r *run) tapsOfA(ctx context.Context, i int) (*taps.Set, error) {
+	t, can := r.a.(DrawTapped)
+	all := r.rep.Comparisons
+	if own := all[len(all)-1]; !can || r.Draw == nil || own.Name != "decode" || own.ByPrompt[i].Gap.Exact == 1 {
+		return at(r.res.TapA, i), nil
+	}
+	set, err := t.DrawnTaps(ctx, r.seqs[i], *r.Draw)
+	if err != nil {
+		return nil, fmt.Errorf("side A: taps of drawing sequence %s: %w", r.seqs[i].ID, err)
+	}
+	return set, nil
 }
 
 func at(sets []*taps.Set, i int) *taps.Set {

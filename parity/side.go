@@ -40,6 +40,7 @@ type Sequence struct {
 	Prompt    []int32
 	Response  []int32
 	Generated []float32 // logprobs of the response under which it was drawn; nil where it was given
+	Seed      uint64    // with which it was drawn
 }
 
 // Tokens returns prompt and response, end to end.

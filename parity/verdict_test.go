@@ -167,6 +167,12 @@ func TestAgreement(t *testing.T) {
 	if len(got) != 1 || got[0] != (Agreement{Layer: 1, Tokens: 2, Equal: 2, Overlap: 1}) {
 		t.Errorf("agreement is %+v, want 2 of 2 equal", got)
 	}
+	a = []Scores{{Index: []Choice{{Layer: 1, Width: 3, IDs: []int32{0, 1, -1}}}}}
+	b = []Scores{{Index: []Choice{{Layer: 1, Width: 3, IDs: []int32{0, 1, 2}}}}}
+	got = agreement(a, b, func(s Scores) []Choice { return s.Index })
+	if len(got) != 1 || got[0] != (Agreement{Layer: 1, Tokens: 1, Overlap: 1}) {
+		t.Errorf("agreement is %+v, want none equal: B has one more", got)
+	}
 	s := top1([]Scores{{Top: []int32{1, 2, 3}}, {}}, []Scores{{Top: []int32{1, 2, 4}}, {Top: []int32{1}}})
 	if s == nil || *s != (Share{Of: 3, Equal: 2}) {
 		t.Errorf("top 1 is %+v, want 2 of 3", s)

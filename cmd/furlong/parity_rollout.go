@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"furlong/kernels"
 	"furlong/parity"
@@ -132,7 +133,30 @@ func (r *rolloutSide) generate(ctx context.Context, reqs []rl.Request, take func
 func (r *rolloutSide) Generate(ctx context.Context, prompts []parity.Sequence, d parity.Drawing, done func(int)) ([]parity.Sequence, error) {
 	reqs := drawing(prompts, d)
 	out := append([]parity.Sequence(nil), prompts...)
-	return out, r.generate(ctx, reqs, func(i int, s *rl.Sample) { out[i].Response, out[i].Generated = s.Response, s.LogProbs }, done)
+	return out, r.generate(ctx, reqs, func(i int, s *rl.Sample) {
+		out[i].Response, out[i].Generated, out[i].Seed = s.Response, s.LogProbs, s.Sampling.Seed
+	}, done)
+}
+
+// DrawnTaps draws a response again and records what the engine computes on the way: the prompt in chunks, then token by token.
+func (r *rolloutSide) DrawnTaps(ctx context.Context, s parity.Sequence, d parity.Drawing) (*taps.Set, error) {
+	if err := r.engine.Flush(ctx); err != nil {
+		return nil, err
+	}
+	q := drawing([]parity.Sequence{s}, d)
+	q[0].Sampling.Seed, q[0].Sampling.MaxTokens = s.Seed, len(s.Response)
+	r.model.listen(s.Tokens(), len(s.Prompt))
+	var again *rl.Sample
+	err := r.generate(ctx, q, func(_ int, a *rl.Sample) { again = a }, func(int) {})
+	set, heard := r.model.heard()
+	if err := cmp.Or(err, heard); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(again.Response, s.Response) {
+		return nil, fmt.Errorf("drawn again with the same seed it is another response: %v, want %v", again.Response, s.Response)
+	}
+	set.Origin = r.about.Name + ", drawing"
+	return set, set.AddLogProbs(len(s.Prompt), again.LogProbs)
 }
 
 // drawing returns the requests that answer prompts. A response's seed depends on its place alone.

@@ -311,3 +311,49 @@ func TestChoicesOfRecords(t *testing.T) {
 		t.Error("no record has experts")
 	}
 }
+
+// What an engine computes while it draws, token by token, is recorded too, and a judge has the same bits at every boundary.
+func TestDrawnTaps(t *testing.T) {
+	var errs bytes.Buffer
+	e := &env{stdout: &errs, stderr: &errs, log: newLog(&errs, false)}
+	p := &parityJob{env: e, f: newParityFlags()}
+	p.f.tokens.NumPrompts = 2
+	defer p.close()
+	if err := p.prepare("rollout:chunk=5", "trainer"); err != nil {
+		t.Fatal(err)
+	}
+	side, err := p.open(t.Context(), p.specs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := side.(*rolloutSide)
+	seqs, err := r.Generate(t.Context(), p.seqs, *p.draw, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := seqs[1]
+	set, err := r.DrawnTaps(t.Context(), s, *p.draw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := set.Find(5, "streams"); x == nil || x.First != 0 || x.Rows() != len(s.Tokens())-1 {
+		t.Fatalf("streams of the last layer are %+v, want a row for each of %d tokens but the last", x, len(s.Tokens()))
+	}
+	if x := set.Find(-1, "final_norm"); x == nil || x.First != len(s.Prompt)-1 || x.Rows() != len(s.Response) {
+		t.Fatalf("the end's rows are wrong: %+v", x)
+	}
+	d, err := p.find(t.Context(), parity.Found{Side: r, About: r.about, Taps: set}, parity.Found{About: parity.About{Kind: "server"}})
+	if err != nil || d.Found || !strings.Contains(d.Says, "the same bits at all") || d.Judged != "A" {
+		t.Errorf("finding is %+v, %v", d, err)
+	}
+	set.Find(2, "attn_mix").Row(len(s.Tokens()) - 3)[1] += 0.01 // in a row of the decode path
+	d, err = p.find(t.Context(), parity.Found{Side: r, About: r.about, Taps: set}, parity.Found{About: parity.About{Kind: "server"}})
+	if err != nil || !d.Found || d.Layer != 2 || d.Op != "attn_mix" || d.At != len(s.Tokens())-3 {
+		t.Errorf("finding is %+v, %v, want attn_mix of layer 2 from position %d on", d, err, len(s.Tokens())-3)
+	}
+	s.Seed++
+	s.Response = append([]int32{'z'}, s.Response[1:]...)
+	if _, err := r.DrawnTaps(t.Context(), s, *p.draw); err == nil {
+		t.Error("taps of another response are taken")
+	}
+}
