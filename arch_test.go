@@ -30,7 +30,7 @@ orchestrator eval sft server router dash oracle bench
 journal server/servertest
 config
 launch
-cmd/furlong cmd/formats
+cmd/furlong cmd/formats examples/*
 `
 
 // apart are pairs of which the first must not reach the second by any path of imports, nor the second the first unless

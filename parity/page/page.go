@@ -39,6 +39,8 @@ const stripTokens = 100_000
 // A view is a report with what the page makes of it.
 type view struct {
 	*parity.Report
+	First  *parity.Comparison // of both sides' scores
+	Others []parity.Comparison
 	Spread template.HTML // distribution of the gaps
 	Groups []group       // of the first comparison
 	Strips []strip
@@ -51,7 +53,8 @@ func newView(r *parity.Report) *view {
 	v := &view{Report: r, Legend: legend()}
 	v.Strips, v.Hidden = strips(r.Sequences)
 	if len(r.Comparisons) > 0 {
-		v.Groups = groups(&r.Comparisons[0])
+		v.First, v.Others = &r.Comparisons[0], r.Comparisons[1:]
+		v.Groups = groups(v.First)
 		v.Spread = spread(r.Sequences)
 	}
 	if r.Divergence != nil {
@@ -65,6 +68,9 @@ type group struct {
 	Title, Says, Head string
 	Rows              []bar
 }
+
+// Long reports whether the table is shown on demand only.
+func (g group) Long() bool { return len(g.Rows) > 12 }
 
 // A bar is a bucket, and how long its bar is in percent of the longest.
 type bar struct {

@@ -20,7 +20,7 @@ func nats(f parity.Figure) string {
 	case math.IsInf(v, -1):
 		return "−∞"
 	}
-	return strings.Replace(fmt.Sprintf("%.3g", v), "-", "−", 1)
+	return strings.ReplaceAll(fmt.Sprintf("%.3g", v), "-", "−")
 }
 
 // percent returns a share; one that is not quite all or nothing does not read like it.
