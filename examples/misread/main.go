@@ -9,7 +9,6 @@ package main
 
 import (
 	"fmt"
-	"log"
 	"os"
 	"path/filepath"
 
@@ -19,12 +18,13 @@ import (
 )
 
 func main() {
-	log.SetFlags(0)
 	if len(os.Args) != 4 {
-		log.Fatal("usage: misread FROM TO LAYER")
+		fmt.Fprintln(os.Stderr, "usage: misread FROM TO LAYER")
+		os.Exit(2)
 	}
 	if err := misread(os.Args[1], os.Args[2], "layers."+os.Args[3]+".attn.compressor.ape"); err != nil {
-		log.Fatal("misread: ", err)
+		fmt.Fprintln(os.Stderr, "misread:", err)
+		os.Exit(1)
 	}
 }
 
