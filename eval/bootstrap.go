@@ -78,11 +78,14 @@ func sameProblems(before, after []Problem) error {
 }
 
 // bootstrap returns the mean of values and the range of the means of resamples. The values are added in their order.
-func bootstrap(values []float64, seed uint64) Interval {
+func bootstrap(values []float64, seed uint64) Interval { return resampled(values, seed, resamples) }
+
+// resampled is bootstrap with so many resamples.
+func resampled(values []float64, seed uint64, times int) Interval {
 	const use = 0x626f6f7473747261 // "bootstra": keeps these draws apart from others under the same seed
 	r := rand.NewPCG(seed, use)
 	n := uint64(len(values))
-	means := make([]float64, resamples)
+	means := make([]float64, times)
 	for i := range means {
 		sum := 0.0
 		for range values {
@@ -96,6 +99,12 @@ func bootstrap(values []float64, seed uint64) Interval {
 	for _, v := range values {
 		sum += v
 	}
-	const tail = resamples * 25 / 1000
-	return Interval{Value: sum / float64(n), Low: means[tail], High: means[resamples-1-tail]}
+	low, high := tails(means)
+	return Interval{Value: sum / float64(n), Low: low, High: high}
+}
+
+// tails returns between what 95 % of the sorted resamples lie.
+func tails(sorted []float64) (low, high float64) {
+	tail := len(sorted) * 25 / 1000
+	return sorted[tail], sorted[len(sorted)-1-tail]
 }

@@ -19,6 +19,9 @@ type Problem struct {
 	WholeN    int    `json:"whole_n,omitempty"`   // judged and not cut off
 	WholeC    int    `json:"whole_c,omitempty"`   // of them right
 	Tokens    int    `json:"tokens,omitempty"`    // of all responses together
+
+	Votes  []Vote `json:"votes,omitempty"`     // answers of judged samples, the most frequent first; none where answers are not known
+	Silent int    `json:"no_answer,omitempty"` // judged samples without an answer
 }
 
 // passAt returns the problem's pass@k.
@@ -53,6 +56,7 @@ func (p *Problem) add(s *rl.Sample) error {
 	if !cut {
 		p.WholeN, p.WholeC = p.WholeN+1, p.WholeC+right
 	}
+	p.vote(claimed(s.Text), right == 1)
 	return nil
 }
 
@@ -72,6 +76,9 @@ func Group(samples []*rl.Sample) ([]Problem, error) {
 		if err := problems[place[id]].add(s); err != nil {
 			return nil, err
 		}
+	}
+	for i := range problems {
+		slices.SortFunc(problems[i].Votes, before)
 	}
 	return sorted(problems), nil
 }

@@ -15,22 +15,63 @@ type Result struct {
 	Versions []rl.Version `json:"versions"` // that chose tokens, the oldest first
 	Samples  int          `json:"samples_per_prompt"`
 	Sampling rl.Sampling  `json:"sampling"` // its seed is the evaluation's
+	Origin
 
-	Scores         []Score  `json:"scores"`
-	Invalid        int      `json:"invalid"`
-	FirstInvalid   string   `json:"first_invalid,omitempty"`
-	TruncatedShare float64  `json:"truncated_share"`
-	MeanTokens     float64  `json:"mean_tokens"`
-	PassAt1Whole   *float64 `json:"pass_at_1_not_truncated,omitempty"` // missing where every response was cut off
-
-	Problems []Problem `json:"problems"`
+	Intervals    Method    `json:"intervals"`
+	Scores       []Score   `json:"scores"`             // pass@k
+	Majority     []Score   `json:"majority,omitempty"` // maj@k; none where answers are not known
+	NoMajority   string    `json:"no_majority,omitempty"`
+	Mean         *Score    `json:"mean,omitempty"` // right answers among Samples: pass@1 by another name; K is Samples
+	Solved       int       `json:"solved"`         // problems with a right answer
+	Invalid      int       `json:"invalid"`
+	FirstInvalid string    `json:"first_invalid,omitempty"`
+	Unjudged     []string  `json:"unjudged_problems,omitempty"` // of which no sample could be judged: they are in no figure
+	Truncated    *float64  `json:"truncated_share,omitempty"`
+	MeanTokens   *float64  `json:"mean_tokens,omitempty"`
+	Lengths      *Lengths  `json:"response_length,omitempty"`         // tokens
+	PassAt1Whole *float64  `json:"pass_at_1_not_truncated,omitempty"` // missing where every response was cut off
+	Problems     []Problem `json:"problems"`
 }
 
-// A Score is pass@K.
+// An Origin is what else decides an evaluation besides how tokens are drawn.
+type Origin struct {
+	Data    string `json:"data,omitempty"`    // file
+	Grader  string `json:"grader,omitempty"`  // --rm-type
+	Prompts string `json:"prompts,omitempty"` // SHA-256 of ids, texts and labels, in their order
+}
+
+// A Method says how intervals were made.
+type Method struct {
+	Level     float64 `json:"level"`
+	Resamples int     `json:"resamples"`                  // of problems
+	Decode    int     `json:"decode_resamples,omitempty"` // of answers
+	Seed      uint64  `json:"seed"`
+}
+
+// A Score is a figure for K: pass@K, maj@K, mean@K. Its interval is over problems, Decode over draws.
 type Score struct {
 	K int `json:"k"`
 	Interval
-	Problems int `json:"problems"` // that have K judged samples or more; the others are left out of this score
+	Decode   *Range `json:"decode,omitempty"`
+	Problems int    `json:"problems"` // that have K judged samples or more; the others are left out of this score
+}
+
+// Lengths are those of responses.
+type Lengths struct {
+	Mean   float64 `json:"mean"`
+	Median float64 `json:"median"`
+	Min    int     `json:"min"`
+	Max    int     `json:"max"`
+}
+
+// lengthsOf returns the figures of at least one length.
+func lengthsOf(all []int) *Lengths {
+	s := slices.Sorted(slices.Values(all))
+	n, sum := len(s), 0
+	for _, v := range s {
+		sum += v
+	}
+	return &Lengths{float64(sum) / float64(n), float64(s[(n-1)/2]+s[n/2]) / 2, s[0], s[n-1]}
 }
 
 // Summarize works out the figures of graded samples, of which n were asked for each prompt. The seed is that of the
@@ -41,49 +82,118 @@ func Summarize(samples []*rl.Sample, n int, seed uint64) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Samples: n, Problems: problems, Versions: versions(samples)}
-	r.count(samples)
-	if len(samples) == r.Invalid {
-		return nil, fmt.Errorf("none of %d samples could be judged; the first: %s", len(samples), r.FirstInvalid)
+	r.lengths(samples)
+	if i := slices.IndexFunc(samples, func(s *rl.Sample) bool { return s.Verdict == rl.Invalid }); i >= 0 {
+		r.FirstInvalid = fmt.Sprintf("problem %s: %s", samples[i].Prompt.ID, samples[i].Why)
 	}
+	return r, r.figures(Powers(n), seed)
+}
+
+// Powers returns 1, 2, 4, ... up to n.
+func Powers(n int) (ks []int) {
 	for k := 1; k <= n; k *= 2 {
-		s, err := score(problems, k, seed)
+		ks = append(ks, k)
+	}
+	return ks
+}
+
+// lengths fills in how long responses are.
+func (r *Result) lengths(samples []*rl.Sample) {
+	var all []int
+	cut := 0
+	for _, s := range samples {
+		all = append(all, len(s.Response))
+		cut += b2i(s.Stop == rl.StopLength)
+	}
+	if len(all) > 0 {
+		r.measure(all, &cut)
+	}
+}
+
+// measure takes in the lengths of all responses, and how many were cut off; either may be nil.
+func (r *Result) measure(lengths []int, cut *int) {
+	if lengths != nil {
+		r.Lengths = lengthsOf(lengths)
+		r.MeanTokens = &r.Lengths.Mean
+	}
+	if cut != nil {
+		share := float64(*cut) / float64(len(r.Problems)*r.Samples)
+		r.Truncated = &share
+	}
+}
+
+// figures works out what follows from the problems, for each k.
+func (r *Result) figures(ks []int, seed uint64) error {
+	r.Intervals = Method{0.95, resamples, decodings, seed}
+	r.count()
+	if len(r.Unjudged) == len(r.Problems) {
+		return fmt.Errorf("none of %d samples could be judged; the first: %s", r.Invalid, r.FirstInvalid)
+	}
+	for _, k := range ks {
+		s, err := passScore(r.Problems, k, seed)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if s.Problems > 0 {
 			r.Scores = append(r.Scores, s)
 		}
 	}
-	return r, nil
-}
-
-// score returns pass@k over the problems that have enough samples.
-func score(problems []Problem, k int, seed uint64) (Score, error) {
-	enough := slices.DeleteFunc(slices.Clone(problems), func(p Problem) bool { return p.N < k })
-	if len(enough) == 0 {
-		return Score{K: k}, nil
+	mean, err := r.mean(seed)
+	if err != nil {
+		return err
 	}
-	v, err := PassAt(enough, k, seed)
-	return Score{k, v, len(enough)}, err
+	mean.K = r.Samples
+	r.Mean = &mean
+	return r.majorities(ks, seed)
 }
 
-// count fills in the shares and means over all samples.
-func (r *Result) count(samples []*rl.Sample) {
+// mean returns pass@1.
+func (r *Result) mean(seed uint64) (Score, error) {
+	for _, s := range r.Scores {
+		if s.K == 1 {
+			return s, nil
+		}
+	}
+	return passScore(r.Problems, 1, seed)
+}
+
+// majorities works out maj@k where answers are known, or says why not.
+func (r *Result) majorities(ks []int, seed uint64) error {
+	for _, p := range r.Problems {
+		switch {
+		case !p.voted():
+			r.NoMajority = "answers are not known"
+			return nil
+		case p.N > mostVotes:
+			r.NoMajority = fmt.Sprintf("problem %s has %d judged samples, want at most %d", p.ID, p.N, mostVotes)
+			return nil
+		}
+	}
+	for _, k := range ks {
+		s, err := majScore(r.Problems, k, seed)
+		if err != nil {
+			return err
+		}
+		if s.Problems > 0 {
+			r.Majority = append(r.Majority, s)
+		}
+	}
+	return nil
+}
+
+// count fills in the counts over all problems.
+func (r *Result) count() {
 	var all Problem
 	for _, p := range r.Problems {
 		all.Invalid += p.Invalid
-		all.Truncated += p.Truncated
 		all.WholeN += p.WholeN
 		all.WholeC += p.WholeC
-		all.Tokens += p.Tokens
+		r.Solved += b2i(p.C > 0)
+		if p.N == 0 {
+			r.Unjudged = append(r.Unjudged, p.ID)
+		}
 	}
 	r.Invalid = all.Invalid
-	if i := slices.IndexFunc(samples, func(s *rl.Sample) bool { return s.Verdict == rl.Invalid }); i >= 0 {
-		r.FirstInvalid = fmt.Sprintf("problem %s: %s", samples[i].Prompt.ID, samples[i].Why)
-	}
-	if n := float64(len(samples)); n > 0 {
-		r.TruncatedShare, r.MeanTokens = float64(all.Truncated)/n, float64(all.Tokens)/n
-	}
 	if all.WholeN > 0 {
 		share := float64(all.WholeC) / float64(all.WholeN)
 		r.PassAt1Whole = &share
@@ -126,7 +236,12 @@ func (r *Result) String() string {
 			fmt.Fprintf(&b, " (%d problems)", s.Problems)
 		}
 	}
-	fmt.Fprintf(&b, ", truncated %.1f %%, mean response %.1f tokens", 100*r.TruncatedShare, r.MeanTokens)
+	if r.Truncated != nil {
+		fmt.Fprintf(&b, ", truncated %.1f %%", 100**r.Truncated)
+	}
+	if r.MeanTokens != nil {
+		fmt.Fprintf(&b, ", mean response %.1f tokens", *r.MeanTokens)
+	}
 	if r.Invalid > 0 {
 		fmt.Fprintf(&b, ", %d invalid (%s)", r.Invalid, r.FirstInvalid)
 	}

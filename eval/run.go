@@ -2,6 +2,8 @@ package eval
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -43,8 +45,17 @@ func Run(ctx context.Context, engine rl.RolloutEngine, prompts []*rl.Prompt, n i
 	if err != nil {
 		return nil, err
 	}
-	r.Set, r.Sampling = prompts[0].Set, sampling
+	r.Set, r.Sampling, r.Prompts = prompts[0].Set, sampling, fingerprint(prompts)
 	return r, nil
+}
+
+// fingerprint returns the SHA-256 of what the problems are.
+func fingerprint(prompts []*rl.Prompt) string {
+	h := sha256.New()
+	for _, p := range prompts {
+		fmt.Fprintf(h, "%q %q %q\n", p.ID, p.Text, p.Label)
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // requests returns n requests for each prompt.

@@ -77,7 +77,7 @@ func TestRunScoresTheTeacher(t *testing.T) {
 			t.Errorf("pass@%d is %v, %v, want an interval around %.3f", k, got, err, want)
 		}
 	}
-	if r.TruncatedShare != 0 || math.Abs(r.MeanTokens-32.3) > 1 || r.PassAt1Whole == nil || *r.PassAt1Whole != r.Scores[0].Value {
+	if *r.Truncated != 0 || math.Abs(*r.MeanTokens-32.3) > 1 || r.PassAt1Whole == nil || *r.PassAt1Whole != r.Scores[0].Value {
 		t.Errorf("result is %v, want no truncation and 32 tokens", r)
 	}
 }
@@ -102,7 +102,7 @@ func TestRunIsRepeatable(t *testing.T) {
 		byID[p.ID] = p
 	}
 	for _, p := range first.Problems {
-		if byID[p.ID] != p {
+		if !reflect.DeepEqual(byID[p.ID], p) {
 			t.Errorf("problem %s is %+v among 10, %+v among 20", p.ID, p, byID[p.ID])
 		}
 	}
@@ -148,10 +148,10 @@ func TestTruncationIsCounted(t *testing.T) {
 			t.Errorf("problem is %+v", p)
 		}
 	}
-	if cut == 0 || r.TruncatedShare != float64(cut)/120 || *r.PassAt1Whole <= r.Scores[0].Value {
+	if cut == 0 || *r.Truncated != float64(cut)/120 || *r.PassAt1Whole <= r.Scores[0].Value {
 		t.Errorf("%d cut off; result is %v, whole %v", cut, r, *r.PassAt1Whole)
 	}
-	if !strings.Contains(r.String(), fmt.Sprintf("truncated %.1f %%", 100*r.TruncatedShare)) {
+	if !strings.Contains(r.String(), fmt.Sprintf("truncated %.1f %%", 100**r.Truncated)) {
 		t.Errorf("%v does not name the truncation", r)
 	}
 }

@@ -170,7 +170,7 @@ func TestGroup(t *testing.T) {
 	one, two := &rl.Prompt{ID: "one", Text: "same", Label: "1"}, &rl.Prompt{ID: "two", Text: "same", Label: "2"}
 	again := *one
 	sample := func(p *rl.Prompt, v rl.Verdict, stop rl.Stop, tokens int) *rl.Sample {
-		return &rl.Sample{Prompt: p, Verdict: v, Stop: stop, Response: make([]int32, tokens)}
+		return &rl.Sample{Prompt: p, Verdict: v, Stop: stop, Response: make([]int32, tokens), Text: fmt.Sprintf(`So \boxed{%d}`, tokens)}
 	}
 	got, err := Group([]*rl.Sample{
 		sample(two, rl.Wrong, rl.StopToken, 3),
@@ -181,8 +181,8 @@ func TestGroup(t *testing.T) {
 		sample(two, rl.Invalid, rl.StopLength, 9),
 	})
 	want := []Problem{
-		{ID: "one", N: 3, C: 2, Invalid: 1, Truncated: 2, WholeN: 1, WholeC: 1, Tokens: 23},
-		{ID: "two", N: 1, Invalid: 1, Truncated: 1, WholeN: 1, Tokens: 12},
+		{ID: "one", N: 3, C: 2, Invalid: 1, Truncated: 2, WholeN: 1, WholeC: 1, Tokens: 23, Votes: []Vote{{"4", 2, true}, {"9", 1, false}}},
+		{ID: "two", N: 1, Invalid: 1, Truncated: 1, WholeN: 1, Tokens: 12, Votes: []Vote{{"3", 1, false}}},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("Group = %+v, %v, want %+v", got, err, want)

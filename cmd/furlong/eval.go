@@ -131,7 +131,7 @@ func (e *env) printResult(r *evaluated, asJSON bool) error {
 	for _, s := range r.Scores {
 		fmt.Fprintf(e.stdout, "pass@%-3d %.4f [%.4f, %.4f] over %d problems\n", s.K, s.Value, s.Low, s.High, s.Problems)
 	}
-	fmt.Fprintf(e.stdout, "truncated %.4f, mean length %.1f tokens, invalid %d\n", r.TruncatedShare, r.MeanTokens, r.Invalid)
+	fmt.Fprintf(e.stdout, "truncated %.4f, mean length %.1f tokens, invalid %d\n", *r.Truncated, *r.MeanTokens, r.Invalid)
 	if asJSON {
 		return json.NewEncoder(e.stdout).Encode(r)
 	}

@@ -86,8 +86,8 @@ func (v *evaluation) settings() map[string]any {
 func series(name string, cycle int, r *eval.Result) map[string]float64 {
 	pre := "eval/" + name
 	out := map[string]float64{
-		"eval/step": float64(cycle), pre + "-truncated_ratio": r.TruncatedShare, pre + "-problems": float64(len(r.Problems)),
-		pre + "/response_len/mean": r.MeanTokens, pre + "-invalid_ratio": float64(r.Invalid) / float64(len(r.Problems)*r.Samples),
+		"eval/step": float64(cycle), pre + "-truncated_ratio": *r.Truncated, pre + "-problems": float64(len(r.Problems)),
+		pre + "/response_len/mean": *r.MeanTokens, pre + "-invalid_ratio": float64(r.Invalid) / float64(len(r.Problems)*r.Samples),
 	}
 	for _, s := range r.Scores {
 		at := fmt.Sprintf("%s-pass@%d", pre, s.K)
