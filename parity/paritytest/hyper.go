@@ -171,5 +171,5 @@ func (k eachStream) Linear(y, x, w *tensor.Tensor, groups int) {
 
 // named returns a change of the weights whose names end in one of some endings, values seen as float32.
 func named(f func(c dsv4.Config, v []float32), ends ...string) *change {
-	return &change{ends, func(c dsv4.Config, p *tensor.Param) { f(c, p.Value.F32()) }}
+	return &change{ends, func(c dsv4.Config, p *tensor.Param) { edit(p.Value, func(v []float32) { f(c, v) }) }}
 }

@@ -36,26 +36,42 @@ func Shapes() []dsv4.Config {
 // New returns an engine of a model with random weights, prepared for k, such that every part of it matters: scores differ, clamps are reached, gates
 // and biases tell. Some tokens name an expert twice in tables. With a recipe other than the zero one, weights are stored by it.
 func New(c dsv4.Config, seed uint64, k kernels.Backend, recipe quant.Recipe) *Engine {
+	return newEngine(c, seed, k, recipe, dtype.F32)
+}
+
+// NewBF16 is [New] with matrices whose values are BF16, and are held so where the recipe does not quantise them.
+func NewBF16(c dsv4.Config, seed uint64, k kernels.Backend, recipe quant.Recipe) *Engine {
+	return newEngine(c, seed, k, recipe, dtype.BF16)
+}
+
+func newEngine(c dsv4.Config, seed uint64, k kernels.Backend, recipe quant.Recipe, format dtype.Type) *Engine {
 	m := dsv4.New(c, dtype.F32)
 	for i, p := range m.Params() {
 		fill(c, p, rand.New(rand.NewPCG(seed, uint64(i))))
 	}
-	m = stored(m, recipe)
+	m = stored(m, recipe, format)
 	model.Prepare(ops.NewCtx(k, &tensor.Arena{}, dtype.F32), m)
 	return &Engine{Model: m, K: k}
 }
 
-// stored returns a model with m's weights as a recipe stores them.
-func stored(m *dsv4.Model, recipe quant.Recipe) *dsv4.Model {
-	out := dsv4.New(m.Config(), dtype.F32)
+// stored returns a model with m's weights as a format and a recipe store them.
+func stored(m *dsv4.Model, recipe quant.Recipe, format dtype.Type) *dsv4.Model {
+	plain, out := dsv4.New(m.Config(), format), dsv4.New(m.Config(), format)
 	if err := recipe.Apply(out.Params()); err != nil {
 		panic(err)
 	}
-	for i, p := range out.Params() {
-		if from := m.Params()[i].Value; p.Value.Quantised() {
-			quant.Pack(p.Value, from)
+	for i, p := range plain.Params() {
+		from, to := m.Params()[i].Value, out.Params()[i]
+		if p.Value.Type == dtype.BF16 {
+			for j, v := range from.F32() {
+				p.Value.BF16()[j] = dtype.ToBF16(v)
+			}
+			from = p.Value
+		}
+		if to.Value.Quantised() {
+			quant.Pack(to.Value, from)
 		} else {
-			p.Value = from
+			to.Value = from
 		}
 	}
 	return out

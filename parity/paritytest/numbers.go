@@ -29,7 +29,9 @@ func coarse(_ dsv4.Config, v []float32) {
 
 func rounded(x *tensor.Tensor) *tensor.Tensor {
 	y := x.Clone()
-	coarse(dsv4.Config{}, y.F32())
+	if x.Type != dtype.BF16 {
+		coarse(dsv4.Config{}, y.F32())
+	}
 	return y
 }
 

@@ -64,8 +64,26 @@ func older(name string, x *tensor.Tensor) {
 		}
 		return
 	}
-	for i := range x.F32() {
-		x.F32()[i] *= 1 + 0.02*float32(r.NormFloat64())
+	edit(x, func(v []float32) {
+		for i := range v {
+			v[i] *= 1 + 0.02*float32(r.NormFloat64())
+		}
+	})
+}
+
+// edit changes the numbers of an F32 or BF16 tensor.
+func edit(x *tensor.Tensor, f func(v []float32)) {
+	if x.Type != dtype.BF16 {
+		f(x.F32())
+		return
+	}
+	v := make([]float32, x.Len())
+	for i, code := range x.BF16() {
+		v[i] = dtype.FromBF16(code)
+	}
+	f(v)
+	for i := range v {
+		x.BF16()[i] = dtype.ToBF16(v[i])
 	}
 }
 

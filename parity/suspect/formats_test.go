@@ -45,14 +45,14 @@ func TestRoundedActivationsAreFound(t *testing.T) {
 	}
 }
 
-// A side with FP8 weights is held against a judge without: what is above the noise of the format is named where it is, or not named at all,
+// A side with FP8 weights is held against a judge whose weights are BF16: what is above the noise of the format is named where it is, or not named at all,
 // and explained right, or not at all.
 func TestMistakesAreFoundAcrossFormats(t *testing.T) {
 	k := cpu.New(1)
 	t.Cleanup(k.Close)
 	cfg := paritytest.Shapes()[0]
-	plain, packed := paritytest.New(cfg, 1, k, quant.Recipe{}), paritytest.New(cfg, 1, k, paritytest.Small(true))
-	b := bench{right: plain, wrong: packed, c: diverge.Case{Of: diverge.Formats{Weights: "fp8"}}}
+	plain, packed := paritytest.NewBF16(cfg, 1, k, quant.Recipe{}), paritytest.NewBF16(cfg, 1, k, paritytest.Small(true))
+	b := bench{right: plain, wrong: packed, c: diverge.Case{Of: diverge.Formats{Weights: "fp8", Plain: "BF16"}, Against: diverge.Formats{Plain: "BF16"}}}
 	all := append(paritytest.All(), paritytest.None())
 	lines := make([]string, len(all))
 	t.Run("each", func(t *testing.T) {

@@ -78,6 +78,7 @@ func TestPlantingLeavesTheJudgeAlone(t *testing.T) {
 	for _, j := range []taps.Judge{
 		{Model: paritytest.New(cfg, 1, fast, quant.Recipe{}).Model, Backend: fast},
 		{Model: paritytest.New(cfg, 1, fast, paritytest.Small(true)).Model, Backend: fast, FP8: true},
+		{Model: paritytest.NewBF16(cfg, 1, fast, quant.Recipe{}).Model, Backend: fast},
 		{Model: wide, Backend: exact, Type: dtype.F64},
 	} {
 		t.Run(fmt.Sprint(j.Backend.Name(), " ", j.Model.Params()[4].Value.Type), func(t *testing.T) {
