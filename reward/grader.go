@@ -117,7 +117,9 @@ func NewWith(c Config, outside map[string]rl.Rewarder) (rl.Rewarder, error) {
 	for _, p := range parts {
 		d := dispatcher{rules: c.Rules, outside: outside}
 		if p.name != "" {
-			if d.usual, err = d.find(p.name); err != nil {
+			name, boxed := strings.CutPrefix(p.name, boxedPrefix)
+			d.boxed = boxed
+			if d.usual, err = d.find(name); err != nil {
 				return nil, err
 			}
 		}
@@ -169,6 +171,7 @@ func (r graderOf) Reward(ctx context.Context, s *rl.Sample) error {
 // A dispatcher picks a grader for each sample.
 type dispatcher struct {
 	usual   grader
+	boxed   bool // the usual one judges the last box alone
 	rules   Rules
 	outside map[string]rl.Rewarder
 }
@@ -258,7 +261,7 @@ func (d dispatcher) pick(p *rl.Prompt) (g grader, boxed bool, err error) {
 	case d.usual.name == "":
 		return grader{}, false, errors.New("metadata names no rm_type, want one where --rm-type is not set")
 	}
-	return d.usual, false, nil
+	return d.usual, d.boxed, nil
 }
 
 // spoil makes s invalid.

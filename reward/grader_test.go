@@ -27,8 +27,8 @@ func TestGraders(t *testing.T) {
 		{"arithmetic", `\boxed{99999999999999999999}`, "7", rl.Wrong, "box 9999"},
 		{"arithmetic", "740", "740", rl.Wrong, "no complete"},
 		{"arithmetic", `\boxed{740}`, "74O", rl.Invalid, `label is "74O", want an integer`},
-		{"dapo", `Answer: \boxed{34}`, "34", rl.Right, `"34" is "34"`},
-		{"dapo", `Answer: 34.5`, "34", rl.Wrong, `"34.5" is not "34"`},
+		{"dapo", `Answer: \boxed{34}`, "34", rl.Right, `34 is 34 by the published rules, letter for letter`},
+		{"dapo", `Answer: 34.5`, "34", rl.Wrong, `34.5 is not 34`},
 		{"dapo", `Answer: \boxed{12}`, "12.5", rl.Right, ""},
 		{"dapo", `Answer: x`, "x", rl.Wrong, "breaks"},
 		{"dapo", `34`, "34", rl.Wrong, "no answer"},
@@ -105,7 +105,7 @@ func TestMetadataGoesFirst(t *testing.T) {
 func TestCheckLabels(t *testing.T) {
 	r, _ := New("dapo")
 	prompts := []*rl.Prompt{{ID: "a", Label: "1"}, {ID: "b", Label: "y"}, {ID: "c", Label: "x"}}
-	want := `2 of 3 labels cannot be graded; the first: prompt b: dapo: the published grader breaks on the label "y", which counts as wrong`
+	want := `2 of 3 labels cannot be graded; the first: prompt b: dapo: the published grader breaks on the label y, which counts as wrong`
 	for _, grades := range []rl.Rewarder{r, NewPool(r, Default())} {
 		if err := Check(t.Context(), grades, prompts); err == nil || err.Error() != want {
 			t.Errorf("Check = %v, want %s", err, want)

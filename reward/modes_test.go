@@ -206,4 +206,7 @@ func TestBoxedPrefix(t *testing.T) {
 	if err := r.Reward(t.Context(), s); err != nil || s.Verdict != rl.Right {
 		t.Errorf("verdict is %v, %v: %s", s.Verdict, err, s.Why)
 	}
+	if s := judge(t, "boxed_exact", `So \boxed{34}.`, "34"); s.Verdict != rl.Right {
+		t.Errorf("by name: %v: %s", s.Verdict, s.Why)
+	}
 }

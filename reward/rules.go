@@ -173,17 +173,28 @@ func publishedMathVerify(r response, g Gold, _ Rules) finding {
 
 // quote tells what a published grader says.
 func quote(v published.Verdict, pred string, g Gold) finding {
-	f := wrong("%.60q is not %.60q by the published rules", pred, g.String())
+	said, want := short(pred), short(g.String())
+	if v.Right {
+		return right("%s is %s by the published rules, %s", said, want, v.How)
+	}
+	f := wrong("%s is not %s by the published rules", said, want)
 	switch {
-	case v.Right:
-		return right("%.60q is %.60q by the published rules", pred, g.String())
 	case v.Raised:
-		f = wrong("the published grader breaks on the label %.60q, which counts as wrong", g.String())
+		f = wrong("the published grader breaks on the label %s, which counts as wrong", want)
 	case v.Over:
-		f = wrong("%.60q against %.60q would take too long to work out, which counts as wrong", pred, g.String())
+		f = wrong("%s against %s would take too long to work out, which counts as wrong", said, want)
 	case pred == "" || pred == "[INVALID]":
 		f = wrong("no answer where the published rules look for one")
 	}
 	f.raised, f.over = v.Raised, v.Over
 	return f
+}
+
+// short returns a text for people, on one line.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > 60 {
+		return string(r[:57]) + "..."
+	}
+	return text
 }

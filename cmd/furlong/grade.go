@@ -56,7 +56,9 @@ func runGrade(ctx context.Context, e *env) int {
 func (e *env) grade(ctx context.Context, in io.Reader, o sheet.Options, asJSON bool) int {
 	out := bufio.NewWriter(e.stdout)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	show := func(r *sheet.Row) error { return json.NewEncoder(out).Encode(r) }
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	show := func(r *sheet.Row) error { return lines.Encode(r) }
 	if !asJSON {
 		fmt.Fprintln(table, "line\tequal\tgold\tanswer\twhy")
 		show = func(r *sheet.Row) error { return tabulate(table, r) }

@@ -8,8 +8,9 @@ import (
 // A Verdict is what a published grader says.
 type Verdict struct {
 	Right  bool
-	Raised bool // the published grader raises an exception here, which counts as wrong
-	Over   bool // a comparison that was too large to be worked out, which counts as wrong
+	Raised bool   // the published grader raises an exception here, which counts as wrong
+	Over   bool   // a comparison that was too large to be worked out, which counts as wrong
+	How    string // of a right one: what it rests on
 }
 
 func roundEven(x float64) float64 { return math.RoundToEven(x) }
@@ -42,7 +43,7 @@ func Math(response string, gold Gold) (v Verdict, pred string) {
 // same applies both tests.
 func same(answer, gold string) Verdict {
 	if sameString(answer, gold) {
-		return Verdict{Right: true}
+		return Verdict{Right: true, How: "text against text"}
 	}
 	return sameSymbolic(answer, gold)
 }
@@ -80,7 +81,7 @@ func DeepScaler(response string, gold Gold) (v Verdict, pred string) {
 		w := same(pred, text)
 		v.Raised, v.Over = v.Raised || w.Raised, v.Over || w.Over
 		if w.Right {
-			return Verdict{Right: true}, pred
+			return w, pred
 		}
 	}
 	return v, pred

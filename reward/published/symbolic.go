@@ -121,7 +121,7 @@ func sameSymbolic(answer, gold string) Verdict {
 	case raises:
 		return Verdict{Raised: true}
 	case a == g:
-		return Verdict{Right: true}
+		return Verdict{Right: true, How: "in plain notation"}
 	case a == "":
 		return Verdict{}
 	}
@@ -137,7 +137,7 @@ func sameSymbolic(answer, gold string) Verdict {
 			return v
 		}
 	}
-	return Verdict{Right: true}
+	return Verdict{Right: true, How: "by algebra"}
 }
 
 // sameElement compares two elements: fractions letter for letter, whole numbers with whole numbers, the rest by algebra.

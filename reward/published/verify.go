@@ -23,7 +23,7 @@ func MathVerify(response string, gold Gold) (v Verdict, pred string) {
 		want, over := extractBy(goldRanks, `\boxed{`+g+"}")
 		v.Over = v.Over || over
 		if agree(want, answer, &v.Over) {
-			return Verdict{Right: true}, answer.text
+			return Verdict{Right: true, How: "as objects or texts"}, answer.text
 		}
 	}
 	return v, answer.text

@@ -195,28 +195,32 @@ func (row *Row) field(key string) json.RawMessage {
 // MarshalJSON writes the row with equal and why behind its own keys.
 func (row *Row) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	write := func(before string, v any, behind string) (err error) {
+		out.WriteString(before)
+		if err = e.Encode(v); err == nil {
+			out.Truncate(out.Len() - 1) // the line break
+			out.WriteString(behind)
+		}
+		return err
+	}
 	out.WriteByte('{')
 	for _, f := range row.fields {
 		if f.key == "equal" || f.key == "why" {
 			continue
 		}
-		key, err := json.Marshal(f.key)
-		if err != nil {
+		if err := write("", f.key, ":"); err != nil {
 			return nil, err
 		}
-		out.Write(key)
-		out.WriteByte(':')
 		out.Write(f.raw)
 		out.WriteByte(',')
 	}
-	why, err := json.Marshal(row.Why)
-	if err != nil {
+	if err := write(`"equal":`, row.Equal, ","); err != nil {
 		return nil, err
 	}
-	equal, err := json.Marshal(row.Equal)
-	if err != nil {
+	if err := write(`"why":`, row.Why, "}"); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(&out, `"equal":%s,"why":%s}`, equal, why)
 	return out.Bytes(), nil
 }
