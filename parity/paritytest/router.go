@@ -2,6 +2,7 @@ package paritytest
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"furlong/kernels"
@@ -23,6 +24,7 @@ func routerMistakes() []Mistake {
 		{Name: "weights not normalised", Trap: "table", op: each("router_weights"), kernels: weighed(nil, false)},
 		{Name: "no routed factor", Trap: "table", op: each("router_weights"), config: func(c *dsv4.Config) { c.RoutedFactor = 1 }},
 		{Name: "experts weighed by softmax", Trap: "odd", op: each("router_weights"), kernels: func(k part) kernels.Backend { return soft{k} }},
+		{Name: "experts scored by sigmoid", Trap: "odd", op: scoredOp, kernels: func(k part) kernels.Backend { return flat{k} }},
 		{Name: "router weights in bfloat16", Trap: "T9", Fault: Rounding, op: each("router_weights"), kernels: func(k part) kernels.Backend { return coarseWeights{k} }},
 		{Name: "gate computed in bfloat16", Trap: "T22", Fault: Rounding, op: each("router_logits"), kernels: func(k part) kernels.Backend { return coarseGate{k, true} }},
 		{Name: "gate's operands in bfloat16", Trap: "T22", Fault: Rounding, op: each("router_logits"), kernels: func(k part) kernels.Backend { return coarseGate{k, false} }},
@@ -168,6 +170,34 @@ func (k soft) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor floa
 			rowOf(w, t)[j] = float32(factor * exp(rowOf(logits, t)[e]) / sum)
 		}
 	}
+}
+
+// scoredOp is where scores show that are others: in the choice, unless they choose the same, or in the weights.
+func scoredOp(c dsv4.Config, layer int) string {
+	if op := routed("router_indices|router_weights", learned)(c, layer); op != "" {
+		return op
+	}
+	return routed("router_weights", hash)(c, layer)
+}
+
+// flat scores experts by a sigmoid. Its logit is such that the right score of it is the sigmoid of the one that came.
+type flat struct{ part }
+
+func (k flat) TopExperts(choice []int32, logits, bias *tensor.Tensor, n int) {
+	k.Backend.TopExperts(choice, flattened(logits), bias, n)
+}
+
+func (k flat) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
+	k.Backend.RouteWeights(w, flattened(logits), choice, factor)
+}
+
+func flattened(logits *tensor.Tensor) *tensor.Tensor {
+	y := logits.Clone()
+	for i, v := range logits.F32() {
+		s := 1 / (1 + exp(-v))
+		y.F32()[i] = float32(math.Log(math.Expm1(s * s)))
+	}
+	return y
 }
 
 type coarseWeights struct{ part }

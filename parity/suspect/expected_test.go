@@ -105,4 +105,8 @@ var explained = map[string]string{
 	"activations rounded":                                   "activations rounded",
 	"larger expert on equal scores":                         "larger expert on equal scores",
 	"larger entry on equal scores":                          "larger entry on equal scores",
+	"positions counted from 1":                              "positions counted from 1",
+	"positions beyond 512 held at 511":                      "positions held at 511",
+	"experts scored by sigmoid":                             "experts scored by sigmoid",
+	"experts weighed by softmax":                            "experts weighed by softmax",
 }

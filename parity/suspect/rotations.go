@@ -1,6 +1,7 @@
 package suspect
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -13,7 +14,7 @@ import (
 var atTurns = []string{"q", "kv", "compressed_kv", "index_keys", "index_q", "attn_turned"}
 
 func rotations() []known {
-	return []known{
+	list := []known{
 		pairing("half-split rotation", "turns channel i of the rotated ones with channel i + half of them, where neighbours 2i and 2i + 1 are a pair",
 			func(p, n, dim int) (int, int) { return dim - n + p, dim - n + n/2 + p }),
 		pairing("leading channels turned", "turns the first channels of each head, where the last are to be turned",
@@ -61,7 +62,32 @@ func rotations() []known {
 			says:    "turns each value back at its own position, where the output is to be turned back at the query's",
 			kernels: func(k part) kernels.Backend { return &keyTurned{part: k, before: copies{}} },
 		},
+		displaced("positions counted from 1", "counts positions from 1, where the first token is at 0", func(p int32) int32 { return p + 1 }),
 	}
+	for n := int32(512); n <= 65536; n *= 2 {
+		list = append(list, displaced(fmt.Sprintf("positions held at %d", n-1),
+			fmt.Sprintf("has angles of %d positions and turns all later tokens as the last of these", n), func(p int32) int32 { return min(p, n-1) }))
+	}
+	return list
+}
+
+// moved turns everything at another position.
+type moved struct {
+	part
+	to func(pos int32) int32
+}
+
+func displaced(name, says string, to func(int32) int32) known {
+	return known{name: name, says: says, ops: atTurns, kernels: func(k part) kernels.Backend { return moved{k, to} }}
+}
+
+// Angles makes the table.
+func (k moved) Angles(cos, sin *tensor.Tensor, pos []int32, freq []float32) {
+	pos = slices.Clone(pos)
+	for i, p := range pos {
+		pos[i] = k.to(p)
+	}
+	k.Backend.Angles(cos, sin, pos, freq)
 }
 
 // pairs turns other channels with each other.

@@ -2,6 +2,7 @@ package suspect
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"furlong/dtype"
@@ -41,6 +42,16 @@ func routers() []known {
 			return (s + bias) / biased
 		}),
 		weighing("expert weights not normalised", "weighs the chosen experts by their scores as they are, where these are to be divided by their sum", func(s, _, _, _ float64) float64 { return s }),
+		{
+			name: "experts scored by sigmoid", ops: []string{"router_indices", "router_weights"},
+			says:    "scores experts by the sigmoid of their logits, as models before this one do, where it is to be the root of the softplus",
+			kernels: func(k part) kernels.Backend { return bySigmoid{k} },
+		},
+		{
+			name: "experts weighed by softmax", ops: atWeights,
+			says:    "weighs the chosen experts by the softmax of their logits, where it is to be the root of the softplus over their sum",
+			kernels: func(k part) kernels.Backend { return bySoftmax{k} },
+		},
 		{
 			name: "no routed factor", ops: atWeights,
 			says:    "leaves out routed_scaling_factor from the experts' weights",
@@ -148,6 +159,52 @@ func (k weighed) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor f
 		}
 		for j := range s {
 			set(w, t*n+j, factor*k.of(s[j], b[j], sum, biased))
+		}
+	}
+}
+
+// bySigmoid scores experts as the models before did.
+type bySigmoid struct{ part }
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// TopExperts chooses.
+func (k bySigmoid) TopExperts(choice []int32, logits, bias *tensor.Tensor, n int) {
+	scores := make([]float64, logits.Dim())
+	for t := range logits.Rows() {
+		for e := range scores {
+			scores[e] = sigmoid(get(logits, t*len(scores)+e))
+			if bias != nil {
+				scores[e] += get(bias, e)
+			}
+		}
+		copy(choice[t*n:], largest(scores, n, false))
+	}
+}
+
+// RouteWeights weighs.
+func (k bySigmoid) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
+	share(w, logits, choice, factor, sigmoid)
+}
+
+// bySoftmax weighs by exponentials.
+type bySoftmax struct{ part }
+
+// RouteWeights weighs.
+func (k bySoftmax) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
+	share(w, logits, choice, factor, math.Exp)
+}
+
+// share gives each chosen expert its part of factor: what its logit counts over what all of a token's count.
+func share(w, logits *tensor.Tensor, choice []int32, factor float64, counts func(logit float64) float64) {
+	n := w.Dim()
+	for t := range w.Rows() {
+		sum := 0.0
+		for _, e := range choice[t*n:][:n] {
+			sum += counts(get(logits, t*logits.Dim()+int(e)))
+		}
+		for j, e := range choice[t*n:][:n] {
+			set(w, t*n+j, factor*counts(get(logits, t*logits.Dim()+int(e)))/sum)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 var unplanted = []string{
 	"norms with eps 1e-6", "vocabulary padded to a multiple of 128", "vocabulary padded to a multiple of 256",
 	"logprobs at temperature 0.5", "logprobs at temperature 0.6", "logprobs at temperature 0.7", "logprobs at temperature 0.9", "logprobs at temperature 1.2",
-	"no SwiGLU clamp in the shared expert",
+	"positions held at 1023", "positions held at 2047", "positions held at 4095", "positions held at 8191", "positions held at 16383", "positions held at 32767", "positions held at 65535",
 }
 
 // Every mistake of the library is planted by somebody else, or listed as one that is not; all say what they are, where, and as an end of a sentence.
