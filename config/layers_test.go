@@ -227,6 +227,33 @@ func TestIdleFlags(t *testing.T) {
 	}
 }
 
+// A gauge knows of a flag that does nothing unless it is on, and lets people write it.
+type gauge struct {
+	On   bool `flag:"on" help:"measure"`
+	Unit int  `flag:"unit" help:"of what"`
+}
+
+func (g gauge) Unheeded() map[string]string {
+	if g.On {
+		return nil
+	}
+	return map[string]string{"unit": "--on is not given"}
+}
+
+func TestNotedAsTheyStand(t *testing.T) {
+	for args, want := range map[string]int{"--unit 5": 1, "--unit 5 --on": 0, "--on": 0} {
+		var g gauge
+		set := New("gauge", "").Add("All", &g)
+		words, err := Split(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := set.Parse(words); err != nil || len(set.Notes()) != want {
+			t.Errorf("%s: %v, notes %v, want %d", args, err, set.Notes(), want)
+		}
+	}
+}
+
 // Help shows what a recipe puts in the place of a default, and nothing where it repeats it.
 func TestHelpShowsTheRecipe(t *testing.T) {
 	c := struct {

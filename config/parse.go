@@ -230,9 +230,9 @@ func (ap *applier) validate() {
 // idle complains of what was typed and changes nothing. What asks for nothing, since it is the default or a switch that is off, is
 // noted or passed over. Recipes and files say more than one command needs, and are not complained of.
 func (ap *applier) idle() {
-	why := ap.reasons()
+	why, noted := ap.reasons(), ap.unheeded()
 	for _, n := range ap.set.settings {
-		reason := cmp.Or(why[n.Name], n.unheeded)
+		reason := cmp.Or(why[n.Name], noted[n.Name], n.unheeded)
 		switch {
 		case reason == "" || !n.typed() || ap.broken[n.Name] || n.isSwitch() && n.String() == "false":
 		case n.String() == n.Default || why[n.Name] == "":
@@ -247,14 +247,28 @@ func (ap *applier) idle() {
 func (ap *applier) reasons() map[string]string {
 	all := map[string]string{}
 	for _, o := range ap.set.idlers {
-		for name, why := range o.Idle() {
-			if ap.set.byName[name] == nil {
-				panic(fmt.Sprintf("config: %T speaks of --%s, which is no flag", o, name))
-			}
-			all[name] = why
-		}
+		ap.collect(all, o, o.Idle())
 	}
 	return all
+}
+
+// unheeded returns those of them that are only noted.
+func (ap *applier) unheeded() map[string]string {
+	all := map[string]string{}
+	for _, o := range ap.set.noters {
+		ap.collect(all, o, o.Unheeded())
+	}
+	return all
+}
+
+// collect adds what owner says of its flags to all.
+func (ap *applier) collect(all map[string]string, owner any, says map[string]string) {
+	for name, why := range says {
+		if ap.set.byName[name] == nil {
+			panic(fmt.Sprintf("config: %T speaks of --%s, which is no flag", owner, name))
+		}
+		all[name] = why
+	}
 }
 
 func (ap *applier) aboutBroken(text string) bool {

@@ -19,6 +19,7 @@ type Set struct {
 	places   []*place
 	owners   []validator
 	idlers   []idler
+	noters   []noter
 	options  map[string]Option // accepted, not acted on
 	layers   *layering         // nil: the command line is the only layer
 	readFile func(string) ([]byte, error)
@@ -34,6 +35,9 @@ type validator interface{ Validate() error }
 
 // An idler knows flags that change nothing as it stands, and why. Validate has found no fault with it, or has told.
 type idler interface{ Idle() map[string]string }
+
+// A noter knows flags that change nothing as it stands, and why, which people write all the same: published command lines have them. They are noted.
+type noter interface{ Unheeded() map[string]string }
 
 // A place is a positional argument.
 type place struct {
@@ -77,7 +81,8 @@ func (s *Set) Example(line, says string) *Set {
 //	words:"line"          the next word is the value even if it looks like a flag
 //
 // A struct may have two methods: Validate() error, with all that is wrong, and Idle() map[string]string, with the flags that change nothing
-// as it stands, and why. Such a flag on the command line is an error; one that repeats the default is noted.
+// as it stands, and why. Such a flag on the command line is an error; one that repeats the default is noted. A third, Unheeded() map[string]string, names
+// those that are noted in any case.
 //
 // Two fields may share a flag if type, default and help agree (one help may be left out); both get the value.
 func (s *Set) Add(group string, p ...any) *Set {
@@ -97,6 +102,9 @@ func (s *Set) addStruct(group string, v reflect.Value) {
 	}
 	if o, ok := reflect.TypeAssert[idler](v.Addr()); ok {
 		s.idlers = append(s.idlers, o)
+	}
+	if o, ok := reflect.TypeAssert[noter](v.Addr()); ok {
+		s.noters = append(s.noters, o)
 	}
 	for i := range v.NumField() {
 		s.addField(group, v.Type().Field(i), v.Field(i))

@@ -228,7 +228,7 @@ func (l *Loop) checkVersions(b *batch) error {
 	return nil
 }
 
-// train takes the cycle's optimizer step.
+// train takes the cycle's optimizer steps.
 func (l *Loop) train(ctx context.Context, c int) error {
 	stats, err := l.Train.Step(ctx, &rl.Batch{Samples: l.report.Samples, Cycle: c})
 	if err != nil {
@@ -239,11 +239,12 @@ func (l *Loop) train(ctx context.Context, c int) error {
 	l.report.Step = int(stats["train/step"])
 	l.trained = c
 	delete(l.flying, c)
-	if stats["train/skipped_steps"] == 0 {
+	skipped := stats["train/skipped_steps"]
+	if skipped == 0 || stats["train/steps_taken"] > 0 { // of several steps one was taken
 		l.skipped = 0
 		return nil
 	}
-	l.skipped++
+	l.skipped += int(skipped)
 	return nil
 }
 

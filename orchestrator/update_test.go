@@ -11,12 +11,11 @@ import (
 
 	"furlong/metrics"
 	"furlong/rl"
-	"furlong/rl/rltest"
 )
 
 // moody is an engine that refuses some updates, or says that it holds something else.
 type moody struct {
-	*rltest.Fake
+	telling
 	refuse map[int]bool // attempts, from 1
 	lie    func(a *rl.Attestation)
 	tries  int
@@ -99,7 +98,7 @@ func TestOtherWeightsEndTheRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := &diary{}
 			l, _ := newLoop("", "sync", 0, d)
-			l.Rollout, l.Config.MaxRefused = &moody{Fake: l.Rollout.(*rltest.Fake), lie: tt.lie}, 5
+			l.Rollout, l.Config.MaxRefused = &moody{telling: l.Rollout.(telling), lie: tt.lie}, 5
 			err := l.Run(t.Context())
 			if err == nil || !strings.Contains(err.Error(), "cycle 0: push: the rollout engine holds other weights than the trainer published: ") || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error is %v, want one with %q", err, tt.want)
@@ -121,7 +120,7 @@ func TestRefusedUpdates(t *testing.T) {
 		t.Run(fmt.Sprint(tt.allowed, tt.refuse), func(t *testing.T) {
 			d := &diary{}
 			l, _ := newLoop("", "sync", 0, d)
-			m := &moody{Fake: l.Rollout.(*rltest.Fake), refuse: map[int]bool{}}
+			m := &moody{telling: l.Rollout.(telling), refuse: map[int]bool{}}
 			for _, i := range tt.refuse {
 				m.refuse[i] = true
 			}

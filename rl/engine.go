@@ -31,8 +31,8 @@ type RolloutEngine interface {
 type TrainEngine interface {
 	// Score fills TrainLogProbs and Entropy of every sample under the current weights, at the samples' own temperature.
 	Score(ctx context.Context, s []*Sample) error
-	// Step takes one optimizer step. A step that must not be taken (a gradient that is not finite, no sample that may train) leaves the
-	// weights and says so in Stats: train/skipped_steps is 1.
+	// Step takes the optimizer steps of a batch, one if the engine was not told otherwise. A step that must not be taken (a gradient that is not finite, no
+	// sample that may train) leaves the weights and is counted in Stats, in train/skipped_steps. Where there are several, train/steps_taken counts the others.
 	Step(ctx context.Context, b *Batch) (Stats, error)
 	// Publish returns the current weights under version v.
 	Publish(v Version) Weights
@@ -40,7 +40,7 @@ type TrainEngine interface {
 	Load(ctx context.Context, dir string) error
 }
 
-// A Batch is what one optimizer step trains on: whole groups, advantages filled in.
+// A Batch is what one cycle trains on: whole groups, advantages filled in.
 type Batch struct {
 	Samples []*Sample
 	Cycle   int

@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"furlong/quant"
 	"furlong/train/loss"
@@ -18,15 +19,17 @@ type Config struct {
 	FreezeGate bool   `flag:"moe-router-freeze-gate" help:"do not train the routers"`
 	MaxLength  int    // longest response allowed; seq-mean-token-sum-norm divides by it
 	Planned    int    // steps that the run will take, for schedules without an end of their own
+	Steps      int    // optimizer steps into which a batch is cut
 
 	Replay Replay
+	Critic CriticConfig
 	Loss   loss.Config
 	Optim  optim.Config
 }
 
 // Default returns the settings of the reference recipe.
 func Default() Config {
-	return Config{MaxTokens: 2048, Format: "bf16", KV: "auto", FreezeGate: true, MaxLength: 1024, Loss: loss.Default(), Optim: optim.Default()}
+	return Config{MaxTokens: 2048, Format: "bf16", KV: "auto", FreezeGate: true, MaxLength: 1024, Steps: 1, Loss: loss.Default(), Optim: optim.Default()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
@@ -44,5 +47,38 @@ func (c Config) Validate() error {
 	if c.Loss.Type == "sft_loss" && c.Replay != (Replay{}) {
 		errs = append(errs, errors.New("--loss-type is sft_loss, want no replay: nothing recorded what the tokens of examples chose"))
 	}
-	return errors.Join(append(errs, c.Loss.Validate(), c.Optim.Validate())...)
+	return errors.Join(append(errs, c.checkSteps(), c.Loss.Validate(), c.Optim.Validate())...)
 }
+
+// checkSteps reports what is wrong with the steps of a cycle and of the critic.
+func (c Config) checkSteps() error {
+	var errs []error
+	if c.Steps < 1 {
+		errs = append(errs, fmt.Errorf("--num-steps-per-rollout is %d, want at least 1", c.Steps))
+	}
+	if c.Critic.Only < 0 || c.Critic.Warmup < 0 {
+		errs = append(errs, fmt.Errorf("--num-critic-only-steps is %d and --critic-lr-warmup-iters %d, want 0 or more", c.Critic.Only, c.Critic.Warmup))
+	}
+	switch lr := c.Critic.LR; {
+	case !(lr >= 0) || math.IsInf(lr, 0):
+		errs = append(errs, fmt.Errorf("--critic-lr is %v, want 0 (as --lr) or more", lr))
+	case lr != 0 && lr < c.Optim.MinLR:
+		errs = append(errs, fmt.Errorf("--critic-lr is %v, want at least --min-lr (%v)", lr, c.Optim.MinLR))
+	}
+	if c.Critic.Only > 0 && !c.Loss.HasCritic() {
+		errs = append(errs, fmt.Errorf("--num-critic-only-steps is %d with --advantage-estimator %s, which has no critic: want 0", c.Critic.Only, c.Loss.Estimator))
+	}
+	return errors.Join(errs...)
+}
+
+// Idle returns the flags that change nothing as c stands, and why.
+func (c Config) Idle() map[string]string {
+	if c.Loss.HasCritic() {
+		return nil
+	}
+	why := "--advantage-estimator is " + c.Loss.Estimator + ", which has no critic"
+	return map[string]string{"critic-lr": why, "critic-lr-warmup-iters": why, "num-critic-only-steps": why}
+}
+
+// planned returns the number of steps that the actor will take.
+func (c Config) planned() int { return c.Planned - c.Critic.Only*c.Steps }

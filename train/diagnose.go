@@ -29,6 +29,9 @@ func report(stats rl.Stats, s *loss.Sums, c loss.Config) {
 	if c.UseOPSM {
 		stats["train/opsm_clipfrac"] = s.Mean(s.OPSM)
 	}
+	if c.Est.CovRatio != 0 {
+		stats["train/clip_cov_frac"] = s.Mean(s.Spared)
+	}
 	if c.UseKL {
 		stats["train/kl_loss"] = s.Mean(s.KL)
 	}

@@ -9,15 +9,19 @@ import (
 	"furlong/model"
 	"furlong/ops"
 	"furlong/quant"
+	"furlong/rl"
 	"furlong/tensor"
 	"furlong/train/optim"
 )
 
-// Engine holds the actor, and the frozen reference where the loss has a KL term. It implements rl.TrainEngine.
+// Engine holds the actor, and the models that its algorithm asks for beside it. It implements rl.TrainEngine.
 type Engine struct {
 	cfg     Config
 	actor   model.Model
-	ref     model.Model // nil without KL
+	ref     model.Model           // nil without KL
+	teacher model.Model           // nil without distillation
+	critic  *critic               // nil without one
+	known   map[*rl.Sample]*known // of the cycle in hand
 	opt     *optim.AdamW
 	lanes   lanes
 	chooses choosing   // the actor
@@ -39,10 +43,10 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Loss.UseKL && ref == nil {
-		return nil, fmt.Errorf("--use-kl-loss: no reference policy: give --ref-load")
+	if flag := cfg.Loss.NeedsReference(); flag != "" && ref == nil {
+		return nil, fmt.Errorf("%s: no reference policy: give --ref-load", flag)
 	}
-	if cfg.Optim.NeedsEnd() && cfg.Planned < 1 {
+	if cfg.Optim.NeedsEnd() && cfg.planned() < 1 {
 		return nil, fmt.Errorf("--lr-decay-style %s: the run's length is not known: give --lr-decay-iters", cfg.Optim.Decay)
 	}
 	e := &Engine{cfg: cfg, actor: actor, ref: ref, lanes: newLanes(k, actor), chooses: choosingOf(actor), files: files}
@@ -100,10 +104,14 @@ func (e *Engine) stores(k kernels.Backend, m model.Model) []kv.InPlace {
 
 // forward returns the logprobs and entropies [R] of a pass's next tokens.
 func (e *Engine) forward(c *ops.Ctx, m model.Model, p pass) (lp, entropy *tensor.Tensor) {
+	return ops.LogProb(c, e.hidden(c, m, p), m.Head(), p.next, p.scale)
+}
+
+// hidden returns the last hidden states [R, D] from which a pass's next tokens follow.
+func (e *Engine) hidden(c *ops.Ctx, m model.Model, p pass) *tensor.Tensor {
 	stores := e.stores(c.K, m)
 	x := model.Forward(c, m, p.in, func(i int) kv.Store { return &stores[i] }, e.cfg.Recompute)
 	t, s, d := x.Shape[0], x.Shape[1], x.Shape[2]
 	rows := ops.Gather(c, ops.Reshape(c, x, t, s*d), p.rows)
-	h := m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
-	return ops.LogProb(c, h, m.Head(), p.next, p.scale)
+	return m.Final(c, ops.Reshape(c, rows, len(p.rows), s, d))
 }

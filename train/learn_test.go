@@ -91,6 +91,38 @@ func TestLearnsAToyTask(t *testing.T) {
 	}
 }
 
+// Every estimator learns it, in two steps a cycle: a token that the policy knows and does not prefer.
+func TestEveryEstimatorLearnsAToyTask(t *testing.T) {
+	long(t)
+	for _, estimator := range []string{loss.GSPO, loss.CISPO, loss.RLOO, loss.Reinforce, loss.Baseline, loss.PPO} {
+		t.Run(estimator, func(t *testing.T) {
+			c := settings()
+			c.Loss.Estimator, c.Optim.LR, c.Steps = estimator, 1e-2, 2
+			c.Loss.Est.Whiten = estimator == loss.Reinforce || estimator == loss.Baseline
+			p := player{accompaniedCPU(t, c, dtype.BF16), rand.New(rand.NewPCG(1, 2))}
+			prompt := &rl.Prompt{ID: "p", Tokens: tokens(p.r, 4)}
+			right, before := int32(0), 0.0
+			for v, lp := range p.odds(t, prompt, nil) {
+				if q := math.Exp(float64(lp)); q > before && q < 0.3 {
+					right, before = int32(v), q
+				}
+			}
+			for cycle := range 20 {
+				b := &rl.Batch{Cycle: cycle + 1, Samples: p.group(t, prompt, 32)}
+				for _, s := range b.Samples {
+					if s.Response[0] == right {
+						s.Verdict, s.Reward = rl.Right, 1
+					}
+				}
+				mustStep(t, p.e, b)
+			}
+			if after := math.Exp(float64(p.odds(t, prompt, nil)[right])); !(after > 0.9) {
+				t.Errorf("chance of the right answer went from %v to %v, want above 0.9", before, after)
+			}
+		})
+	}
+}
+
 // With a reference, the KL is 0 as long as both are one, and pulls the policy back afterwards.
 func TestKLPullsBack(t *testing.T) {
 	long(t)

@@ -18,8 +18,10 @@ import (
 )
 
 // A checkpoint of the trainer is the actor in the Hugging Face layout, which anything can read, and the optimizer: float32 masters and moments, and the
-// number of steps taken.
+// number of steps taken. A critic, where there is one, lies beside them in a directory of its own: its model, and its optimizer, which holds
+// the critic's own weight, too.
 const (
+	criticDir = "critic"
 	modelDir  = "model"
 	optimFile = "optimizer.safetensors"
 	stepsKey  = "steps"
@@ -34,7 +36,10 @@ func (e *Engine) Save(ctx context.Context, dir string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return e.saveOptimizer(filepath.Join(dir, optimFile))
+	if err := saveOptimizer(filepath.Join(dir, optimFile), e.opt, e.format()); err != nil || e.critic == nil {
+		return err
+	}
+	return e.critic.save(filepath.Join(dir, criticDir), e.files)
 }
 
 // Export writes the actor alone, in a naming scheme of the Hugging Face layout.
@@ -52,14 +57,17 @@ func (e *Engine) Load(_ context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	steps, err := e.checkOptimizer(f)
+	steps, err := checkOptimizer(f, e.opt, e.format())
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := e.loadCritic(filepath.Join(dir, criticDir)); err != nil {
+		return err
 	}
 	if err := LoadModel(e.actor, filepath.Join(dir, modelDir), e.files); err != nil {
 		return err
 	}
-	if err := e.fillOptimizer(f); err != nil {
+	if err := fillOptimizer(f, e.opt); err != nil {
 		return err
 	}
 	e.opt.SetSteps(steps)
@@ -83,17 +91,17 @@ var parts = []struct {
 	{".exp_avg_sq", func(s *optim.State) []float32 { return s.V }},
 }
 
-func (e *Engine) saveOptimizer(path string) error {
+func saveOptimizer(path string, o *optim.AdamW, format string) error {
 	var entries []checkpoint.Entry
-	e.eachPart(func(name string, _ []float32, shape []int) error {
+	eachPart(o, func(name string, _ []float32, shape []int) error {
 		entries = append(entries, checkpoint.Entry{Name: name, Info: checkpoint.Info{Type: dtype.F32, Shape: shape}})
 		return nil
 	})
-	w, err := safetensors.Create(path, entries, map[string]string{stepsKey: strconv.Itoa(e.opt.Steps()), formatKey: e.format()})
+	w, err := safetensors.Create(path, entries, map[string]string{stepsKey: strconv.Itoa(o.Steps()), formatKey: format})
 	if err != nil {
 		return err
 	}
-	err = e.eachPart(func(name string, x []float32, shape []int) error { return w.Write(name, tensor.Of(x, shape...)) })
+	err = eachPart(o, func(name string, x []float32, shape []int) error { return w.Write(name, tensor.Of(x, shape...)) })
 	if closed := w.Close(); err == nil {
 		err = closed
 	}
@@ -101,8 +109,8 @@ func (e *Engine) saveOptimizer(path string) error {
 }
 
 // eachPart calls f for every tensor of the optimizer's state, in order.
-func (e *Engine) eachPart(f func(name string, x []float32, shape []int) error) error {
-	for _, s := range e.opt.States() {
+func eachPart(o *optim.AdamW, f func(name string, x []float32, shape []int) error) error {
+	for _, s := range o.States() {
 		for _, p := range parts {
 			if err := f(s.Param.Name+p.suffix, p.of(s), s.Param.Value.Shape); err != nil {
 				return err
@@ -113,10 +121,10 @@ func (e *Engine) eachPart(f func(name string, x []float32, shape []int) error) e
 }
 
 // checkOptimizer compares a file with the optimizer and returns the number of steps that the file's state has taken.
-func (e *Engine) checkOptimizer(f *safetensors.File) (steps int, err error) {
+func checkOptimizer(f *safetensors.File, o *optim.AdamW, format string) (steps int, err error) {
 	known := map[string]bool{}
 	var errs []error
-	e.eachPart(func(name string, _ []float32, shape []int) error {
+	eachPart(o, func(name string, _ []float32, shape []int) error {
 		known[name] = true
 		want := checkpoint.Info{Type: dtype.F32, Shape: shape}
 		if got, ok := f.Info(name); !ok {
@@ -132,8 +140,8 @@ func (e *Engine) checkOptimizer(f *safetensors.File) (steps int, err error) {
 		}
 	}
 	meta := f.Metadata()
-	if got := meta[formatKey]; got != e.format() {
-		errs = append(errs, fmt.Errorf("%s are in %q, want %s: a run goes on in the format it began in (--dtype, --actor-format)", formatKey, got, e.format()))
+	if got := meta[formatKey]; got != format {
+		errs = append(errs, fmt.Errorf("%s are in %q, want %s: a run goes on in the format it began in (--dtype, --actor-format)", formatKey, got, format))
 	}
 	steps, err = strconv.Atoi(meta[stepsKey])
 	if err != nil || steps < 0 {
@@ -143,8 +151,8 @@ func (e *Engine) checkOptimizer(f *safetensors.File) (steps int, err error) {
 }
 
 // fillOptimizer reads masters and moments. The masters must be those of the weights that were loaded.
-func (e *Engine) fillOptimizer(f *safetensors.File) error {
-	for _, s := range e.opt.States() {
+func fillOptimizer(f *safetensors.File, o *optim.AdamW) error {
+	for _, s := range o.States() {
 		if err := fillState(f, s); err != nil {
 			return err
 		}

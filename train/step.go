@@ -10,7 +10,7 @@ import (
 	"furlong/train/loss"
 )
 
-// Step takes one optimizer step on b: advantages, micro-batches, clip, update. Samples judged invalid (or, for a policy loss, not judged)
+// Step takes the optimizer steps of b, one unless Config.Steps says more: advantages of the whole batch, then for each step micro-batches, clip, update. Samples judged invalid (or, for a policy loss, not judged)
 // and samples without a response do not train, shift no baseline and are counted; where no sample is left the step is skipped, which
 // is counted too. A step after which a weight is not finite is an error: the engine is of no use any more. TrainLogProbs of a sample that was not scored are those of this step's own forward pass, which
 // for the first step on it is the same thing.
@@ -23,27 +23,19 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	if len(samples) == 0 {
 		return e.nothing(excluded), nil
 	}
-	if e.ref != nil {
-		if err := e.scoreReference(ctx, unreferenced(samples)); err != nil {
-			return nil, err
-		}
+	defer func() { e.known = nil }()
+	if err := e.prepareCycle(ctx, samples); err != nil {
+		return nil, err
 	}
-	e.advantages(samples)
 	e.lanes.reset()
-	sums, err := e.gradients(ctx, samples)
+	stats, err := e.takeSteps(ctx, b, samples)
 	if err != nil {
 		e.opt.ZeroGrad()
 		return nil, err
 	}
-	stats := e.update(sums)
-	if stats["train/skipped_steps"] == 0 {
-		if err := Finite(e.Params()); err != nil {
-			return nil, fmt.Errorf("train: step %d has left a damaged weight: %w", e.opt.Steps(), err)
-		}
-	}
 	stats["train/excluded_samples"] = excluded
-	report(stats, sums, e.cfg.Loss)
 	diagnose(stats, samples)
+	e.reportEstimate(stats, samples)
 	e.mismatch(stats, samples)
 	e.load = e.lanes.load()
 	e.load.report(stats)
@@ -54,7 +46,7 @@ func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 // nothing returns the figures of a step for which there was no sample: nothing has moved, and means of no tokens are left out.
 func (e *Engine) nothing(excluded float64) rl.Stats {
 	return rl.Stats{
-		"train/lr-pg_0": e.rate(), "train/step": float64(e.opt.Steps()), "train/skipped_steps": 1,
+		"train/lr-pg_0": e.rate(), "train/step": float64(e.opt.Steps()), "train/skipped_steps": float64(e.cfg.Steps),
 		"train/excluded_samples": excluded, "train/samples": 0, "train/tokens": 0,
 	}
 }
@@ -100,35 +92,19 @@ func unreferenced(samples []*rl.Sample) (missing []*rl.Sample) {
 	return missing
 }
 
-// advantages fills each sample's Advantage from its group's rewards.
-func (e *Engine) advantages(samples []*rl.Sample) {
-	if e.supervised() {
-		return
-	}
-	groups := map[int64][]*rl.Sample{}
-	for _, s := range samples {
-		groups[s.Prompt.Group] = append(groups[s.Prompt.Group], s)
-	}
-	for _, g := range groups {
-		rewards := make([]float64, len(g))
-		for i, s := range g {
-			rewards[i] = s.Reward
-		}
-		for i, a := range e.cfg.Loss.Advantages(rewards) {
-			g[i].Advantage = a
-		}
-	}
-}
-
-// gradients runs all micro-batches forward and backward and returns the batch's sums. Gradients add up in the parameters.
+// gradients runs all micro-batches of a step forward and backward and returns the step's sums. Gradients add up in the parameters.
 func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sums, error) {
 	mean, err := e.meanWeight(ctx, samples)
 	if err != nil {
 		return nil, err
 	}
-	whole := map[*rl.Sample]loss.Tokens{}
+	whole, spared := map[*rl.Sample]loss.Tokens{}, e.spared(samples)
 	for i, w := range e.weights(samples) {
-		whole[samples[i]] = loss.Tokens{Weight: w, Mean: mean}
+		t := loss.Tokens{Weight: w, Mean: mean, Advantages: e.ofTokens(samples[i])}
+		if spared != nil {
+			t.Spared = spared[i]
+		}
+		whole[samples[i]] = t
 	}
 	sums := &loss.Sums{}
 	err = e.lanes.run(ctx, "step", samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
@@ -178,7 +154,7 @@ func (e *Engine) lose(s *rl.Sample, t loss.Tokens, dlp, dent []float32, sums *lo
 }
 
 // rate returns the learning rate of the next step.
-func (e *Engine) rate() float64 { return e.cfg.Optim.Rate(e.opt.Steps(), e.cfg.Planned) }
+func (e *Engine) rate() float64 { return e.cfg.Optim.Rate(e.opt.Steps(), e.cfg.planned()) }
 
 // update moves the weights, unless the loss or the gradient is not finite: then the step is skipped and the weights stay.
 func (e *Engine) update(sums *loss.Sums) rl.Stats {

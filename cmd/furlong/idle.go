@@ -26,9 +26,7 @@ func (t *together) Idle() map[string]string {
 	if f.run.Dir != "" {
 		m.add("--run-dir names the directory", "run-id")
 	}
-	if !f.train.Loss.UseKL {
-		m.add("there is no reference policy without --use-kl-loss", "ref-load")
-	}
+	t.idleAlgorithm(m)
 	evaluates := f.eval.name(f.data) != ""
 	if !evaluates {
 		m.add("nothing is evaluated without --eval-prompt-data", "eval-interval", "skip-eval-before-train", "n-samples-per-eval-prompt", "eval-seed",

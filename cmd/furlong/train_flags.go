@@ -23,10 +23,12 @@ type trainFlags struct {
 	run     runFlags
 	model   modelFlags
 	loop    orchestrator.Config
+	batch   batchFlags
 	sample  sampleFlags
 	rollout rollout.Config
 	servers sglang.Config
 	train   train.Config
+	teacher teacherFlags
 	data    data.Config
 	reward  reward.Config
 	eval    evalFlags
@@ -38,7 +40,7 @@ type runFlags struct {
 	ID     string `flag:"run-id" help:"name of the run; without it, the time it began"`
 	Resume bool   `flag:"resume" help:"go on with the run in --run-dir from its newest checkpoint"`
 	Keep   string `flag:"keep-samples" help:"whose tokens stay on disk: all, last:N, every:K or worst:M cycles; their index rows always stay"`
-	Ref    string `flag:"ref-load" help:"reference policy of --use-kl-loss, in the Hugging Face layout; without it, the policy the run starts from"`
+	Ref    string `flag:"ref-load" help:"reference policy of --use-kl-loss or --kl-coef, in the Hugging Face layout; without it, the policy the run starts from"`
 	JSON   bool   `flag:"json" help:"print the closing table as one JSON object in the last line"`
 }
 
@@ -88,19 +90,13 @@ func (f sampleFlags) sampling(tok tokenizer.Tokenizer) rl.Sampling {
 	return s
 }
 
-// batchFlags are other ways to say what the batch size already says.
-type batchFlags struct {
-	Global int `flag:"global-batch-size" help:"samples of an optimizer step: --rollout-batch-size times --n-samples-per-prompt; 0 does not check"`
-	Steps  int `flag:"num-steps-per-rollout" help:"optimizer steps of a cycle"`
-}
-
 // newTrainFlags returns the defaults.
 func newTrainFlags() *trainFlags {
 	f := &trainFlags{
 		model: defaultModel(), loop: orchestrator.Default(), sample: defaultSample(), rollout: rollout.Default(),
 		servers: sglang.Default(), train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
 	}
-	f.run.Keep = "all"
+	f.run.Keep, f.batch.Steps, f.teacher.Type = "all", 1, "megatron"
 	return f
 }
 
@@ -111,34 +107,22 @@ func (f *trainFlags) mixed() bool {
 
 // set registers f for the command of a name.
 func (f *trainFlags) set(command, purpose string) *config.Set {
-	b := &batchFlags{Steps: 1}
 	set := config.New(command, purpose).Layered("tiny-arithmetic")
-	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, b).Add("Sampling", &f.sample)
-	set.Add("Training", &f.train).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
+	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, &f.batch).Add("Sampling", &f.sample)
+	set.Add("Training", &f.train, &f.teacher).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
-	set.Add("Checks", &together{f, b}, &graded{f})
-	set.Unheeded("a cycle takes one optimizer step, in which the ratio is 1", "eps-clip", "eps-clip-high", "eps-clip-c")
-	set.Unheeded("a cycle takes one optimizer step, by the weights that score its samples: both passes choose alike", "use-routing-replay")
+	set.Add("Checks", &together{f}, &graded{f})
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
 	return set.Accept(config.Options)
 }
 
 // together checks what several groups of flags say of one thing.
-type together struct {
-	f *trainFlags
-	b *batchFlags
-}
+type together struct{ f *trainFlags }
 
 // Validate reports flags that contradict each other.
 func (t *together) Validate() error {
-	var errs []error
 	f := t.f
-	if n := f.loop.Batch * f.loop.PerPrompt; t.b.Global != 0 && t.b.Global != n {
-		errs = append(errs, fmt.Errorf("--global-batch-size is %d, want --rollout-batch-size %d times --n-samples-per-prompt %d: %d", t.b.Global, f.loop.Batch, f.loop.PerPrompt, n))
-	}
-	if t.b.Steps != 1 {
-		errs = append(errs, fmt.Errorf("--num-steps-per-rollout is %d, want 1: a cycle takes one optimizer step", t.b.Steps))
-	}
+	errs := []error{t.checkAlgorithm()}
 	errs = append(errs, f.sample.check("rollout"), f.checkReplay())
 	longest, flag := f.sample.MaxTokens, "rollout"
 	if own := f.eval.sample(f.sample); own != f.sample {

@@ -8,12 +8,10 @@ import (
 	"furlong/data"
 	"furlong/data/arithmetic"
 	"furlong/kernels"
-	"furlong/model/dsv4"
 	"furlong/orchestrator"
 	"furlong/progress"
 	"furlong/reward"
 	"furlong/rl"
-	"furlong/train"
 )
 
 // assemble makes what a run consists of: two engines of one policy, prompts, graders, evaluation. Whatever is wrong with what was asked for
@@ -47,32 +45,6 @@ func (j *job) wire() {
 	}
 	j.book = j.newJournal()
 	j.loop = j.newLoop()
-}
-
-func (j *job) newActor(k kernels.Backend) (*train.Engine, error) {
-	tc := j.f.train
-	tc.Planned, tc.MaxLength = j.f.loop.Cycles, j.f.sample.MaxTokens
-	if !tc.Loss.UseKL {
-		return train.New(tc, j.policy.Model, nil, k, j.policy.files)
-	}
-	ref, err := j.reference()
-	if err != nil {
-		return nil, err
-	}
-	return train.New(tc, j.policy.Model, ref, k, j.policy.files)
-}
-
-// reference returns the frozen policy of the KL term.
-func (j *job) reference() (*dsv4.Model, error) {
-	m := j.f.model
-	if j.f.run.Ref != "" {
-		m.Checkpoint = j.f.run.Ref
-	}
-	p, err := loadPolicy(m, j.log)
-	if err != nil {
-		return nil, fmt.Errorf("reference: %w", err)
-	}
-	return p.Model, nil
 }
 
 // prompts returns the source of training prompts: a file's, or the recipe's generator.

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Advantages returns the group-relative advantages of rewards, the rewards of one prompt's judged samples: their
-// difference to the mean, over their (unbiased) standard deviation + 1e-6 unless c says otherwise. A group whose rewards are all
-// the same has advantages 0, exactly: the rounding of the mean must not become a direction.
+// Advantages returns what the estimator makes of the rewards of one prompt's judged samples: for most their difference to the mean, over their
+// (unbiased) standard deviation + 1e-6 where the estimator divides and c does not say otherwise. A group whose rewards are all the same, or with one sample, has
+// advantages 0, exactly: the rounding of the mean must not become a direction. Where nothing is compared within groups they are the rewards.
 func (c Config) Advantages(rewards []float64) []float64 {
 	a := make([]float64, len(rewards))
-	if c.NoNormalize {
+	if c.NoNormalize || !c.grouped() {
 		copy(a, rewards)
 		return a
 	}
@@ -27,7 +27,11 @@ func (c Config) Advantages(rewards []float64) []float64 {
 		a[i] = r - mean
 		ss += a[i] * a[i]
 	}
-	if c.NoStd {
+	if c.Estimator == RLOO {
+		leaveOneOut(a)
+		return a
+	}
+	if c.NoStd || !c.divided() {
 		return a
 	}
 	std := math.Sqrt(ss/float64(len(rewards)-1)) + 1e-6
@@ -35,6 +39,14 @@ func (c Config) Advantages(rewards []float64) []float64 {
 		a[i] /= std
 	}
 	return a
+}
+
+// leaveOneOut turns distances from the mean of all into distances from the mean of the others: r - (sum-r)/(n-1) is n/(n-1) times r - mean.
+func leaveOneOut(a []float64) {
+	n := float64(len(a))
+	for i := range a {
+		a[i] *= n / (n - 1)
+	}
 }
 
 // Weights returns what each token of sample i counts in the loss, for samples of the given lengths. Empty samples count nothing; maxLen

@@ -12,13 +12,14 @@ import (
 type Config struct {
 	Type string `flag:"loss-type" help:"policy_loss, or sft_loss (maximum likelihood of the responses)"`
 
-	Estimator   string  `flag:"advantage-estimator" help:"grpo: a sample's reward against its group"`
+	Estimator   string  `flag:"advantage-estimator" help:"where advantages come from: grpo (reward against its group, over the group's spread), gspo (the same, with the ratio of the whole response), cispo (the same, with the ratio as a bounded weight), rloo (reward against the mean of its group's others), reinforce_plus_plus (sum of rewards to come), reinforce_plus_plus_baseline (reward against its group's mean), ppo (a critic)"`
 	NoStd       bool    `flag:"disable-grpo-std-normalization" help:"do not divide a group's advantages by their standard deviation"`
 	NoNormalize bool    `flag:"disable-rewards-normalization" help:"use raw rewards as advantages"`
 	EpsClip     float64 `flag:"eps-clip" help:"how far the ratio may fall below 1 before its gradient stops"`
 	EpsClipHigh float64 `flag:"eps-clip-high" help:"how far the ratio may rise above 1 before its gradient stops"`
 	EpsClipC    float64 `flag:"eps-clip-c" help:"dual clip: bound of the loss for negative advantages, above 1; 0 is off"`
 	Entropy     float64 `flag:"entropy-coef" help:"reward for entropy, per nat"`
+	Est         Estimation
 
 	UseKL    bool    `flag:"use-kl-loss" help:"measure the KL against the reference policy, and add it to the loss times --kl-loss-coef"`
 	KLCoef   float64 `flag:"kl-loss-coef" help:"weight of the KL in the loss"`
@@ -42,7 +43,7 @@ type Config struct {
 // Default returns GRPO with the asymmetric clip and the importance cap.
 func Default() Config {
 	return Config{
-		Type: "policy_loss", Estimator: "grpo", EpsClip: 0.2, EpsClipHigh: 0.28, KLType: "low_var_kl",
+		Type: "policy_loss", Estimator: GRPO, Est: defaultEstimation(), EpsClip: 0.2, EpsClipHigh: 0.28, KLType: "low_var_kl",
 		IS: "auto", UseTIS: true, TISClip: 2, MIS: defaultMIS(), OPSMDelta: 1e-4, Agg: TrajMean,
 	}
 }
@@ -69,7 +70,6 @@ func (c Config) Validate() error {
 		}
 	}
 	oneOf("loss-type", c.Type, "policy_loss sft_loss")
-	oneOf("advantage-estimator", c.Estimator, "grpo")
 	oneOf("kl-loss-type", c.KLType, klTypes)
 	oneOf("loss-agg", c.Agg, aggregators)
 	oneOf("is-correction", c.IS, corrections)
@@ -95,6 +95,7 @@ func (c Config) Validate() error {
 	if !(c.TISLow >= 0 && c.TISClip >= c.TISLow && c.TISClip > 0) {
 		bad("--tis-clip-low is %v and --tis-clip %v, want 0 <= low <= high and high above 0", c.TISLow, c.TISClip)
 	}
+	c.estimation(bad, oneOf)
 	c.corrections(bad, oneOf)
 	if c.Type == "sft_loss" && (c.UseKL || c.Entropy != 0) {
 		bad("--loss-type sft_loss has neither KL nor entropy: --use-kl-loss is %v and --entropy-coef %v, want false and 0", c.UseKL, c.Entropy)
@@ -119,7 +120,9 @@ func (c Config) Idle() map[string]string {
 		"eps-clip", "eps-clip-high", "eps-clip-c", "kl-loss-type", "use-unbiased-kl")
 	add(c.Type == "sft_loss", "--loss-type is sft_loss", correctionFlags...)
 	add(c.NoNormalize, "--disable-rewards-normalization is given", "disable-grpo-std-normalization")
-	add(!c.UseKL, "--use-kl-loss is not given", "kl-loss-type", "use-unbiased-kl")
+	c.idleEstimation(add)
+	add(!c.UseKL && c.Est.RewardKL == 0, "--use-kl-loss is not given", "kl-loss-type")
+	add(!c.UseKL, "--use-kl-loss is not given", "use-unbiased-kl")
 	add(!c.UseKL && c.KLCoef == 0, "--use-kl-loss is not given", "kl-loss-coef") // any other weight is a contradiction, which Validate reports
 	c.idleCorrections(add)
 	add(c.PerToken && c.Agg == TrajMean, "--calculate-per-token-loss is given", "loss-agg")

@@ -10,9 +10,11 @@ type Tokens struct {
 	Ref     []float32 // the reference, when KL is used
 	Entropy []float32 // of the policy in training
 
-	Advantage float64
-	Weight    float64 // of each token, from Config.Weights
-	Mean      float64 // of the importance weights of the whole step, from Config.MeanWeight; 0 where they are not normalised
+	Advantage  float64   // of every token
+	Advantages []float64 // of each token by itself; nil where all have Advantage
+	Spared     []bool    // tokens that have no policy term, from Config.Spared; nil for none
+	Weight     float64   // of each token, from Config.Weights
+	Mean       float64   // of the importance weights of the whole step, from Config.MeanWeight; 0 where they are not normalised
 }
 
 // Sums gathers the weighted sums of a step: its loss and its diagnostics, over all micro-batches. [Sums.Mean] makes means of them.
@@ -22,6 +24,7 @@ type Sums struct {
 	TIS, TISAbs                float64 // importance ratio of each token by itself
 	TISUsed, TISClipFrac       float64 // what multiplied the loss; where a bound changed it
 	OPSM                       float64 // masked as too far off policy
+	Spared                     float64 // by Config.Spared
 	OIS                        float64 // ratio of new to old
 	GapAbs, GapKL              float64 // trainer (old) against rollout
 	ESS                        float64 // plain sum over samples
@@ -50,17 +53,28 @@ func ratio(a, b float64) (r, dr float64) {
 	return r, r
 }
 
+// advantage returns the advantage of token i.
+func (t *Tokens) advantage(i int) float64 {
+	if t.Advantages != nil {
+		return t.Advantages[i]
+	}
+	return t.Advantage
+}
+
 // Policy adds one sample to s and writes the gradient of the loss with respect to each token's logprob and entropy.
 func (c Config) Policy(t Tokens, dlp, dent []float32, s *Sums) {
 	sumW, sumW2 := 0.0, 0.0
 	j, rejected := c.rule().judge(&t), s.RejectedTokens
-	far := c.farOff(t)
+	at := c.standing(t)
 	for i := range t.New {
-		w := c.token(&j, i, far, dlp, dent, s)
+		w := c.token(&j, i, &at, dlp, dent, s)
 		sumW += w
 		sumW2 += w * w
 	}
 	n := len(t.New)
+	if at.whole && n > 0 {
+		shareOut(dlp, at.pull)
+	}
 	if n > 0 {
 		s.ESS += sumW * sumW / (float64(n) * math.Max(sumW2, 1e-8))
 		s.Samples++
@@ -79,10 +93,26 @@ func (c Config) before(t *Tokens) []float32 {
 	return t.Old
 }
 
-// farOff says whether a sample is so far off policy that it must not be pushed down: its advantage is negative, and its tokens have become less
+// A standing is what a sample as a whole says of its tokens, and gathers from them.
+type standing struct {
+	far   bool    // it must not be pushed down
+	whole bool    // its tokens share one ratio
+	r, dr float64 // that ratio, and its derivative in the mean of its tokens' distances
+	pull  float64 // sum over tokens of the loss's derivative in that mean
+}
+
+func (c Config) standing(t Tokens) standing {
+	s := standing{far: c.farOff(t), whole: c.Estimator == GSPO}
+	if s.whole {
+		s.r, s.dr = c.wholeRatio(&t)
+	}
+	return s
+}
+
+// farOff says whether a sample is so far off policy that tokens of it with a negative advantage must not be pushed down: its tokens have become less
 // likely by more than a bound, on average. A mean that is no number masks nothing, and spoils the step.
 func (c Config) farOff(t Tokens) bool {
-	if !c.UseOPSM || !(t.Advantage < 0) {
+	if !c.UseOPSM {
 		return false
 	}
 	sum := 0.0
@@ -93,8 +123,8 @@ func (c Config) farOff(t Tokens) bool {
 }
 
 // token does Policy for token i and returns the ratio of new to old. A token whose logprobs are not finite is counted, and makes
-// the step one that must not be taken. far is what farOff says of the sample.
-func (c Config) token(j *judged, i int, far bool, dlp, dent []float32, s *Sums) float64 {
+// the step one that must not be taken.
+func (c Config) token(j *judged, i int, at *standing, dlp, dent []float32, s *Sums) float64 {
 	t := j.t
 	s.Weight += t.Weight
 	lp, own := float64(t.New[i]), float64(t.Old[i])
@@ -106,13 +136,14 @@ func (c Config) token(j *judged, i int, far bool, dlp, dent []float32, s *Sums) 
 	}
 	old := float64(c.before(t)[i])
 	r, dr := ratio(lp, old)
-	loss, grad, clipped := c.clippedLoss(r, dr, t.Advantage)
-	if far {
-		loss, grad = 0, 0
-		s.OPSM += t.Weight
-	}
+	loss, grad, clipped := c.surrogate(at, r, dr, lp, t.advantage(i))
+	loss, grad = at.mask(t, i, loss, grad, s)
 	w := j.importance(i, s)
 	loss, grad = loss*w, grad*w
+	if at.whole {
+		at.pull += t.Weight * grad
+		grad = 0
+	}
 
 	kl, dkl := c.kl(t, i, r, dr, s)
 	ent := float64(t.Entropy[i])
@@ -128,6 +159,32 @@ func (c Config) token(j *judged, i int, far bool, dlp, dent []float32, s *Sums) 
 	dlp[i] = float32(t.Weight * (grad + c.KLCoef*dkl))
 	dent[i] = float32(-t.Weight * c.Entropy)
 	return r
+}
+
+// mask takes the policy term away from tokens that must not be pushed down, and from those that are spared.
+func (at *standing) mask(t *Tokens, i int, loss, grad float64, s *Sums) (float64, float64) {
+	if at.far && t.advantage(i) < 0 {
+		loss, grad = 0, 0
+		s.OPSM += t.Weight
+	}
+	if t.Spared != nil && t.Spared[i] {
+		loss, grad = 0, 0
+		s.Spared += t.Weight
+	}
+	return loss, grad
+}
+
+// surrogate returns the policy loss of a token whose own ratio is r, whose logprob is lp, at advantage a; its gradient with respect to what the ratio depends on (the
+// logprob, or the whole response's mean distance); and whether the clip decided.
+func (c Config) surrogate(at *standing, r, dr, lp, a float64) (loss, grad float64, clipped bool) {
+	switch {
+	case at.whole:
+		return c.clippedLoss(at.r, at.dr, a)
+	case c.Estimator == CISPO:
+		w := clamp(r, 1-c.EpsClip, 1+c.EpsClipHigh) // a constant: no gradient goes through it
+		return -w * a * lp, -w * a, w != r
+	}
+	return c.clippedLoss(r, dr, a)
 }
 
 // clippedLoss returns the surrogate loss at advantage a of the ratio r = exp(lp-old), whose derivative is dr; its gradient with respect
@@ -190,11 +247,14 @@ func (c Config) kl(t *Tokens, i int, r, dr float64, s *Sums) (kl, grad float64) 
 	if c.Unbiased {
 		kl, grad = r*kl, dr*kl+r*grad
 	}
-	if c.KLType == "low_var_kl" && math.Abs(kl) > 10 {
-		return clamp(kl, -10, 10), 0
+	if c.KLType == "low_var_kl" && math.Abs(kl) > klBound {
+		return clamp(kl, -klBound, klBound), 0
 	}
 	return kl, grad
 }
+
+// klBound bounds low_var_kl either way.
+const klBound = 10
 
 // estimate returns a KL estimator of d = lp - ref and its derivative in d.
 func estimate(kind string, d float64) (kl, grad float64) {
