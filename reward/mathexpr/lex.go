@@ -119,6 +119,9 @@ func (l *lexer) sign(s string) error {
 			s = map[string]string{"<": "≤", ">": "≥", "!": "≠"}[s]
 		}
 	}
+	if l.plain && strings.Contains("[]{}|%&':;", s) {
+		return fmt.Errorf("%q has no meaning here", s)
+	}
 	if !strings.Contains("()[]{}+-*/^_=<>≤≥≠!,;:|%&'.", s) {
 		return fmt.Errorf("%q has no meaning here", s)
 	}
@@ -221,7 +224,7 @@ func (l *lexer) letters() error {
 		return nil
 	case l.strict:
 		for _, c := range run {
-			if c != 'I' {
+			if c != 'I' && c != 'E' {
 				c = unicode.ToLower(c)
 			}
 			l.add(letter, string(c))

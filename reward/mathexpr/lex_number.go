@@ -13,6 +13,10 @@ var separators = []string{`{,}`, `,\!`, `\!,`, `\,`, `\!`, `\;`, `\ `, "\u2009",
 func (l *lexer) number() error {
 	from := l.at
 	text := l.grouped()
+	for l.plain && l.at+1 < len(l.in) && l.in[l.at] == '_' && isDigit(l.in[l.at+1]) { // 43_6 is 436
+		l.at++
+		text += l.run()
+	}
 	whole := text != ""
 	point := false
 	if l.at+1 < len(l.in) && l.in[l.at] == '.' && (isDigit(l.in[l.at+1]) || l.repeats(l.at+1)) {
@@ -20,7 +24,8 @@ func (l *lexer) number() error {
 		point = true
 		text += "." + l.run()
 	} else if l.plain && l.at < len(l.in) && l.in[l.at] == '.' {
-		l.at++ // 24. is 24
+		l.at++
+		text += ".0" // 24. is 24 as a decimal
 	}
 	rep := ""
 	if point {

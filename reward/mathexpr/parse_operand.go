@@ -59,6 +59,9 @@ func (p *parser) name(s string) *Node {
 			return named(Constant, s)
 		}
 	}
+	if p.strict && s == "E" {
+		return named(Symbol, "e")
+	}
 	if p.plain && s == "E" {
 		return named(Constant, "e")
 	}
@@ -104,6 +107,9 @@ func (p *parser) enclosed() (*Node, error) {
 	p.at++
 	if p.strict && open == "{" && slices.ContainsFunc(items, func(n *Node) bool { return n.isObject() && n.Kind != Matrix }) {
 		return nil, errors.New("an object in braces")
+	}
+	if p.strict && separated && len(items) != 2 && strings.Contains("([", open) && open+last.text != "()" && open+last.text != "[]" {
+		return nil, fmt.Errorf("%s is closed by %s around %d values", open, last.text, len(items))
 	}
 	return bracketed(open, last.text, items, separated)
 }

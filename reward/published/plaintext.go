@@ -66,8 +66,8 @@ func (p *plainer) until(closer byte) (string, bool) {
 				return "", false
 			}
 			out.WriteString(inner)
-		case c == '}':
-			return "", false
+		case c == '}': // closes nothing
+			p.at++
 		case c == '\\':
 			text, ok := p.command()
 			if !ok {
@@ -86,7 +86,7 @@ func (p *plainer) until(closer byte) (string, bool) {
 			p.at++
 		}
 	}
-	return out.String(), closer == 0
+	return out.String(), true // what is never closed ends here
 }
 
 // command converts a command with its arguments.
@@ -110,19 +110,19 @@ func (p *plainer) command() (string, bool) {
 	}
 	switch name {
 	case "frac":
-		a, ok := p.argument()
-		if !ok {
-			return "", false
-		}
+		a, _ := p.argument()
 		b, ok := p.argument()
-		return a + "/" + b, ok
+		if !ok { // what the library makes of it
+			return "%s/%s" + a, true
+		}
+		return a + "/" + b, true
 	case "sqrt":
 		p.option()
 		a, ok := p.argument()
 		return "√(" + a + ")", ok
 	case "begin":
 		return p.environment()
-	case "mbox", "phantom", "hspace", "vspace", "label", "ref":
+	case "mbox", "phantom", "hspace", "vspace", "label", "ref", "end":
 		_, ok := p.argument()
 		return "", ok
 	}
@@ -144,7 +144,7 @@ func (p *plainer) option() {
 
 // argument converts a group, a command or one character.
 func (p *plainer) argument() (string, bool) {
-	for p.at < len(p.in) && unicode.IsSpace(rune(p.in[p.at])) {
+	for p.at < len(p.in) && (unicode.IsSpace(rune(p.in[p.at])) || p.in[p.at] == '}') {
 		p.at++
 	}
 	if p.at == len(p.in) {
@@ -156,8 +156,6 @@ func (p *plainer) argument() (string, bool) {
 		return p.until('}')
 	case '\\':
 		return p.command()
-	case '}':
-		return "", false
 	}
 	first, _ := firstRune(p.in[p.at:])
 	p.at += len(first)
@@ -168,12 +166,15 @@ func (p *plainer) argument() (string, bool) {
 func (p *plainer) environment() (string, bool) {
 	name, ok := p.argument()
 	finish := `\end{` + name + "}"
-	i := strings.Index(p.in[p.at:], finish)
-	if !ok || i < 0 {
+	body := p.in[p.at:]
+	if !ok {
 		return "", false
 	}
-	body := p.in[p.at : p.at+i]
-	p.at += i + len(finish)
+	if i := strings.Index(body, finish); i >= 0 {
+		body = body[:i]
+		p.at += len(finish)
+	}
+	p.at += len(body)
 	if !strings.HasSuffix(strings.TrimSuffix(name, "*"), "matrix") && name != "array" {
 		q := &plainer{in: body, depth: p.depth}
 		return q.until(0)

@@ -166,7 +166,7 @@ func (v *verifier) values(g, a *mathexpr.Node) bool {
 			return x.Cmp(y) == 0
 		}
 	}
-	return v.steps.SameValue(g, a)
+	return v.steps.Steady(g) && v.steps.Steady(a) && v.steps.SameValue(g, a)
 }
 
 // inOrder compares items one by one.
@@ -208,6 +208,18 @@ func (v *verifier) isInterval(n *mathexpr.Node) bool {
 	return !ok || !fine || x.Cmp(y) < 0
 }
 
+// isEmpty reports whether n is the empty set: one without items, or an interval that ends before it begins and is no tuple,
+// since its brackets differ or its ends are no plain numbers.
+func (v *verifier) isEmpty(n *mathexpr.Node) bool {
+	if gathers(n) {
+		return len(n.Args) == 0
+	}
+	if n.Kind != mathexpr.Tuple || len(n.Args) != 2 || v.isInterval(n) {
+		return false
+	}
+	return n.Name != "()" && n.Name != "[]" || !n.Args[0].IsNumeral() || !n.Args[1].IsNumeral()
+}
+
 // sets compares where at least one is a set; a value is the set of itself.
 func (v *verifier) sets(g, a *mathexpr.Node) bool {
 	single := func(n *mathexpr.Node) *mathexpr.Node {
@@ -217,6 +229,9 @@ func (v *verifier) sets(g, a *mathexpr.Node) bool {
 		return mathexpr.Gathered([]*mathexpr.Node{n})
 	}
 	g, a = single(g), single(a)
+	if v.isEmpty(g) || v.isEmpty(a) {
+		return v.isEmpty(g) && v.isEmpty(a)
+	}
 	gi, ai := v.isInterval(g), v.isInterval(a)
 	switch {
 	case gi && ai:
