@@ -152,3 +152,20 @@ func Tied(c dsv4.Config, seed uint64, k kernels.Backend) *Engine {
 	model.Prepare(ops.NewCtx(k, &tensor.Arena{}, dtype.F32), e.Model)
 	return e
 }
+
+// Near is [Tied] but that of two experts with equal scores the second has a bias that is larger by less than BF16 can tell.
+func Near(c dsv4.Config, seed uint64, k kernels.Backend) *Engine {
+	e := Tied(c, seed, k)
+	for _, p := range e.Model.Params() {
+		if strings.HasSuffix(p.Name, "e_score_correction_bias") {
+			for i, v := range p.Value.F32() {
+				v = bf16(v)
+				if i%2 == 1 {
+					v += max(v, -v) / 1024
+				}
+				p.Value.F32()[i] = v
+			}
+		}
+	}
+	return e
+}

@@ -218,6 +218,26 @@ func halve(w *tensor.Tensor) {
 	}
 }
 
+// A rounded correction bias shows where two experts are so near that it turns the choice, and there alone.
+func TestRoundedBiasIsFound(t *testing.T) {
+	k := cpu.New(1)
+	defer k.Close()
+	cfg := paritytest.Shapes()[1]
+	e := paritytest.Near(cfg, 1, k)
+	b := bench{right: e, wrong: e}
+	for _, m := range paritytest.All() {
+		if m.Name != "correction bias in bfloat16" {
+			continue
+		}
+		for _, at := range m.Places(cfg) {
+			v := b.judge(t, m, at)
+			if check(t, m, cfg, at, v); !v.f.Found {
+				t.Errorf("planted in %s: %s, want it found", where(cfg, at), v.place())
+			}
+		}
+	}
+}
+
 // A judge whose cache is FP8 sees that the side's is not.
 func TestWiderCacheIsFound(t *testing.T) {
 	k := cpu.New(1)
