@@ -65,6 +65,7 @@ var only = []permit{
 	{"github.com/zeebo/xxh3", []string{"weightsync/digest.go"}, false, "docs/adr/0010-attested-updates.md"},
 	{"github.com/klauspost/compress/zstd", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/zeebo/blake3", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
+	{"github.com/parquet-go/parquet-go", []string{"data/rows"}, false, "docs/adr/0020-parquet.md"},
 	{"github.com/prometheus/client_golang", []string{"server/metrics.go"}, true, "docs/adr/0014-server.md"},
 	{"github.com/prometheus/common", []string{"server/info_test.go"}, false, "docs/adr/0014-server.md"},
 	{"github.com/rogpeppe/go-internal/testscript", []string{"cmd/furlong/main_test.go"}, false, "docs/adr/0001-dependencies.md"},

@@ -1,42 +1,46 @@
 package data
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"strconv"
-	"strings"
 
 	"furlong/chat"
 )
 
-// Config is what a file of prompts can be told. The zero value is not usable; start from Default.
+// Config is what files of prompts can be told. The zero value is not usable; start from Default.
 type Config struct {
-	File              string `flag:"prompt-data" help:"jsonl file of prompts, FILE or FILE@[a:b] for rows a to b-1"`
+	File              string `flag:"prompt-data" help:"prompts, jsonl or Parquet: FILE, FILE@[a:b] for rows a to b-1, or a mix NAME=FILE:WEIGHT,NAME=FILE:WEIGHT"`
 	InputKey          string `flag:"input-key" help:"key of the prompt: a string or a list of chat messages"`
 	LabelKey          string `flag:"label-key" help:"key of the label; none reads no labels"`
 	MetadataKey       string `flag:"metadata-key" help:"key of an object that travels with the prompt"`
+	ToolKey           string `flag:"tool-key" help:"key of the tools that the prompt tells the model of, a list; none reads no tools"`
 	ApplyChatTemplate bool   `flag:"apply-chat-template" help:"treat a string prompt as one user message"`
+	TemplateArgs      string `flag:"apply-chat-template-kwargs" help:"options of the chat template as a JSON object, such as {\"thinking_mode\": \"chat\"}"`
 	Shuffle           bool   `flag:"rollout-shuffle" help:"new order each epoch"`
 	MaxPromptTokens   int    `flag:"rollout-max-prompt-len" help:"leave out longer prompts, in tokens; 0 keeps all"`
 	AllowEmptyLabels  bool   `flag:"allow-empty-labels" help:"leave out rows with an empty label instead of stopping"`
 	DropDuplicates    bool   `flag:"drop-duplicate-prompts" help:"keep the first of rows with the same text and label"`
-	MaxLineBytes      int    `flag:"max-line-bytes" unit:"bytes" help:"longest line of a prompt file"`
+	MaxLineBytes      int    `flag:"max-line-bytes" unit:"bytes" help:"longest row of a prompt file; longer ones count as malformed"`
+	Memory            int    `flag:"prompt-data-memory" unit:"bytes" help:"hold files up to this size in memory; of larger ones, an index"`
+	Workers           int    `flag:"prompt-data-workers" help:"rows rendered and tokenised at once; 0 takes one a processor"`
 
-	// Render turns messages into the text that the tokenizer sees.
-	Render func([]chat.Message) (string, error)
+	// Template renders messages; nil is [chat.Plain].
+	Template chat.Template
+	// Progress is told how many bytes of how many have been read; nil is told nothing. It is called by one goroutine.
+	Progress func(done, total int64)
 }
 
-// Default returns the settings of the published launch lines: input, no label, metadata, the file's order.
+// Default returns the settings of the published launch lines: input, no label, metadata, tools, the file's order.
 func Default() Config {
-	return Config{InputKey: "input", MetadataKey: "metadata", MaxLineBytes: 16 << 20, Render: chat.PlainText}
+	return Config{InputKey: "input", MetadataKey: "metadata", ToolKey: "tools", MaxLineBytes: 16 << 20, Memory: 256 << 20}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags. No file at all is right.
 func (c Config) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if _, _, err := parseSlice(c.File); err != nil {
+	if _, err := c.parts(); err != nil {
 		errs = append(errs, err)
 	}
 	if c.InputKey == "" {
@@ -48,55 +52,29 @@ func (c Config) Validate() error {
 	if c.MaxPromptTokens < 0 {
 		bad("--rollout-max-prompt-len is %d, want 0 or more", c.MaxPromptTokens)
 	}
-	if c.MaxLineBytes < 1 {
-		bad("--max-line-bytes is %d, want at least 1", c.MaxLineBytes)
+	if c.MaxLineBytes < 1 || c.MaxLineBytes > 1<<30 {
+		bad("--max-line-bytes is %d, want 1 to %d", c.MaxLineBytes, 1<<30)
 	}
-	if c.Render == nil {
-		bad("no way to render chat messages is set")
+	if c.Memory < 0 {
+		bad("--prompt-data-memory is %d, want 0 or more", c.Memory)
+	}
+	if c.Workers < 0 || c.Workers > 1024 {
+		bad("--prompt-data-workers is %d, want 0 (one a processor) to 1024", c.Workers)
+	}
+	if _, err := c.kwargs(); err != nil {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// A span is a range of rows.
-type span struct{ from, to int }
-
-// everything is the span of a file without a slice.
-var everything = span{0, int(^uint(0) >> 1)}
-
-// String prints s as it is written after a file's name.
-func (s span) String() string {
-	if s.to == everything.to {
-		return fmt.Sprintf("@[%d:]", s.from)
+// kwargs returns the options of the template as they are written.
+func (c Config) kwargs() (map[string]json.RawMessage, error) {
+	var kwargs map[string]json.RawMessage
+	if c.TemplateArgs == "" {
+		return nil, nil
 	}
-	return fmt.Sprintf("@[%d:%d]", s.from, s.to)
-}
-
-// sliced matches the end of FILE@[a:b]; either number may be missing.
-var sliced = regexp.MustCompile(`^(.*)@\[([^:\]]*):([^:\]]*)\]$`)
-
-// parseSlice takes FILE@[a:b] apart.
-func parseSlice(file string) (path string, rows span, err error) {
-	m := sliced.FindStringSubmatch(file)
-	if m == nil {
-		if strings.Contains(file, "@[") {
-			return "", span{}, fmt.Errorf("--prompt-data is %q, want FILE or FILE@[a:b]", file)
-		}
-		return file, everything, nil
+	if err := json.Unmarshal([]byte(c.TemplateArgs), &kwargs); err != nil {
+		return nil, fmt.Errorf("--apply-chat-template-kwargs is %.60q, want a JSON object: %w", c.TemplateArgs, err)
 	}
-	rows = everything
-	for _, end := range []struct {
-		text string
-		n    *int
-	}{{m[2], &rows.from}, {m[3], &rows.to}} {
-		if end.text == "" {
-			continue
-		}
-		if *end.n, err = strconv.Atoi(end.text); err != nil || *end.n < 0 {
-			return "", span{}, fmt.Errorf("--prompt-data is %q: row is %q, want a number from 0", file, end.text)
-		}
-	}
-	if rows.from >= rows.to {
-		return "", span{}, fmt.Errorf("--prompt-data is %q: first row is %d, want less than %d", file, rows.from, rows.to)
-	}
-	return m[1], rows, nil
+	return kwargs, nil
 }

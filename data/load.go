@@ -1,245 +1,275 @@
 package data
 
 import (
-	"cmp"
+	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"furlong/rl"
+	"furlong/data/rows"
 	"furlong/tokenizer"
 )
 
-// mostMalformed is the share of lines that may be no JSON: one in a thousand.
+// mostMalformed is the share of rows that may be no JSON object: one in a thousand.
 const mostMalformed = 0.001
 
-// A Set is a file of prompts in memory. It does not change and may be shared.
-type Set struct {
-	prompts []*rl.Prompt
-	report  Report
-	digest  string // of ids, texts and labels, in order
-}
-
-// Len returns the number of prompts.
-func (s *Set) Len() int { return len(s.prompts) }
-
-// Report returns what was found in the file.
-func (s *Set) Report() Report { return s.report }
-
-// Prompts returns every prompt once, in the file's order, Group counting from 0. The prompts are the caller's.
-func (s *Set) Prompts() []*rl.Prompt {
-	all := make([]*rl.Prompt, len(s.prompts))
-	for i := range all {
-		all[i] = s.prompt(i, int64(i))
-	}
-	return all
-}
-
-// prompt returns prompt i as one of a run's groups.
-func (s *Set) prompt(i int, group int64) *rl.Prompt {
-	p := *s.prompts[i]
-	p.Group = group
-	return &p
-}
-
-// RolloutsPerEpoch returns how many rollouts of so many prompts an epoch holds, the incomplete last one not counted.
-func (s *Set) RolloutsPerEpoch(batch int) (int, error) {
-	if batch < 1 || batch > s.Len() {
-		return 0, fmt.Errorf("--rollout-batch-size is %d, want 1 to %d, the prompts of %s", batch, s.Len(), s.report.File)
-	}
-	return s.Len() / batch, nil
-}
-
-// Open reads the file that c names.
+// Open reads the files that c names. Close the set when no prompt of it is needed any more.
 func Open(c Config, tok tokenizer.Tokenizer) (*Set, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	path, _, err := parseSlice(c.File)
+	parts, err := c.parts()
 	if err != nil {
 		return nil, err
 	}
-	if ext := strings.ToLower(filepath.Ext(path)); ext == ".parquet" || ext == ".gz" || ext == ".zst" {
-		return nil, fmt.Errorf("%s: %s files are not read, want jsonl", path, ext)
-	}
-	f, err := os.Open(path)
+	p, err := newParser(c, tok)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	return Read(f, c, tok)
+	set := &Set{mix: len(parts) > 1}
+	for _, part := range parts {
+		f, err := p.open(part)
+		if err != nil {
+			return nil, errors.Join(err, set.Close())
+		}
+		set.add(f)
+	}
+	return set, nil
 }
 
-// Read reads a file from r. Messages name it as c does.
+// open reads one file.
+func (p *parser) open(part part) (*file, error) {
+	disk, err := os.Open(part.path)
+	if err != nil {
+		if strings.Contains(part.path, ",") && errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w; several files are given as NAME=FILE,NAME=FILE", err)
+		}
+		return nil, err
+	}
+	info, err := disk.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: is no regular file, want jsonl or Parquet", part.path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, disk.Close())
+	}
+	if info.Size() > int64(p.Memory) {
+		f, err := p.load(part, disk, info.Size())
+		if err != nil || f.spooled() {
+			return f, errors.Join(err, disk.Close())
+		}
+		f.close = disk.Close
+		return f, nil
+	}
+	content := make([]byte, info.Size())
+	_, err = io.ReadFull(disk, content)
+	if err := errors.Join(err, disk.Close()); err != nil {
+		return nil, fmt.Errorf("%s: %w", part.path, err)
+	}
+	return p.load(part, bytes.NewReader(content), info.Size())
+}
+
+// Read reads one file from r, into memory. Messages name it as c does.
 func Read(r io.Reader, c Config, tok tokenizer.Tokenizer) (*Set, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	path, rows, err := parseSlice(c.File)
+	parts, err := c.parts()
+	if err != nil {
+		return nil, err
+	}
+	p, err := newParser(c, tok)
+	if err != nil {
+		return nil, err
+	}
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	f, err := p.load(parts[0], bytes.NewReader(content), int64(len(content)))
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{}
+	set.add(f)
+	return set, nil
+}
+
+// A loader fills a file.
+type loader struct {
+	*parser
+	part  part
+	in    *rows.File
+	file  *file
+	first error // the first malformed row
+	sum   hash.Hash
+
+	ids      map[key]sight // what each id of the file's own stands for
+	contents map[key]int   // row number of the first row of each content
+	texts    map[key]sight // label of the first row of each text
+}
+
+// A key stands for a text, a sight for where something was first seen.
+type (
+	key   [16]byte
+	sight struct {
+		what   key
+		number int
+	}
+)
+
+func keyOf(text string) key { return key(sum128([]byte(text))) }
+
+func sum128(text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return sum[:16]
+}
+
+// load reads a file from r, of which prompts are read again later.
+func (p *parser) load(part part, r io.ReaderAt, size int64) (*file, error) {
+	in, err := rows.New(part.path, r, size, p.MaxLineBytes)
 	if err != nil {
 		return nil, err
 	}
 	l := loader{
-		Config: c, tok: tok, rows: rows, lines: newLines(r, c.MaxLineBytes),
-		set:      &Set{report: Report{File: path}},
-		ids:      map[string]place{},
-		contents: map[string]int{},
-		texts:    map[string]string{},
+		parser: p, part: part, in: in, sum: sha256.New(),
+		file: &file{part: part, parser: p, parquet: in.Parquet(), store: r, report: Report{File: part.path, parquet: in.Parquet()}},
+		ids:  map[key]sight{}, contents: map[key]int{}, texts: map[key]sight{},
 	}
-	if err := l.all(); err != nil {
-		return nil, fmt.Errorf("%s:%w", path, err)
+	if in.Parquet() {
+		l.file.spool = newSpool(p.Memory)
+		l.file.store = l.file.spool
+		l.file.report.LeftOut = in.LeftOut()
 	}
-	if err := l.judge(); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	err = errors.Join(l.parallel(), in.Close())
+	if err == nil && l.file.spool != nil {
+		err = l.file.spool.finish()
 	}
-	return l.set, nil
-}
-
-// A loader fills a Set.
-type loader struct {
-	Config
-	tok   tokenizer.Tokenizer
-	rows  span
-	lines *lines
-	set   *Set
-	first error // the first malformed line
-
-	ids      map[string]place  // what each id stands for
-	contents map[string]int    // line of the first row of each content
-	texts    map[string]string // label of the first row of each text
-}
-
-// A place is where something was first seen.
-type place struct {
-	content string
-	line    int
-}
-
-// all reads every line. Its error begins with the line's number.
-func (l *loader) all() error {
-	for {
-		line, err := l.lines.next()
-		if errors.Is(err, io.EOF) {
-			l.set.report.Marked = l.lines.marked
-			return nil
-		}
-		if err == nil {
-			err = l.line(line)
-		}
-		if err != nil {
-			return fmt.Errorf("%d: %w", l.lines.number, err)
+	if err == nil {
+		if err = l.judge(); err != nil {
+			err = fmt.Errorf("%s: %w", part.path, err)
 		}
 	}
+	if err != nil {
+		return nil, errors.Join(err, l.file.Close())
+	}
+	return l.file, nil
 }
 
-// line takes one line, blank and outside of the slice included.
-func (l *loader) line(line []byte) error {
-	rep := &l.set.report
-	if len(strings.TrimSpace(string(line))) == 0 {
+// take takes one row that was looked at, in the file's order.
+func (l *loader) take(it *item) error {
+	rep := &l.file.report
+	if it.blank {
 		rep.Blank++
 		return nil
 	}
-	n := rep.Lines
 	rep.Lines++
-	if n < l.rows.from || n >= l.rows.to {
+	if it.outside {
 		rep.Outside++
 		return nil
 	}
-	r, err := l.parse(line)
+	err := it.err
 	if _, ok := errors.AsType[malformed](err); ok {
 		rep.Malformed++
-		rep.note(l.lines.number, "left out: %v", err)
-		l.first = cmp.Or(l.first, fmt.Errorf("line %d: %w", l.lines.number, err))
+		rep.note(it.number, "left out: %v", err)
+		if l.first == nil {
+			l.first = fmt.Errorf("%s %d: %w", rep.word(), it.number, err)
+		}
 		return nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = l.row(it)
 	}
-	return l.row(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", rows.Place(l.part.path, l.file.parquet, it.number), err)
+	}
+	return nil
 }
 
-// row takes one row into the set, or counts why not.
-func (l *loader) row(r row) error {
-	rep := &l.set.report
+// row takes one row into the file, or counts why not.
+func (l *loader) row(it *item) error {
+	rep, r := &l.file.report, &it.row
 	if r.label == "" && l.LabelKey != "" {
 		if !l.AllowEmptyLabels {
 			return fmt.Errorf("%s is empty or missing, want the gold answer (--allow-empty-labels leaves such rows out)", l.LabelKey)
 		}
 		rep.EmptyLabels++
-		rep.note(l.lines.number, "left out: %s is empty or missing", l.LabelKey)
+		rep.note(it.number, "left out: %s is empty or missing", l.LabelKey)
 		return nil
 	}
-	duplicate, err := l.compare(r)
+	duplicate, err := l.compare(it)
 	if err != nil || duplicate && l.DropDuplicates {
 		return err
 	}
-	tokens := l.tok.Encode(r.text)
-	if l.MaxPromptTokens > 0 && len(tokens) > l.MaxPromptTokens {
+	if l.MaxPromptTokens > 0 && it.tokens > l.MaxPromptTokens {
 		rep.TooLong++
 		return nil
 	}
-	p := &rl.Prompt{ID: r.id, Text: r.text, Tokens: tokens, Label: r.label, Metadata: r.metadata, Set: l.name()}
-	l.set.prompts = append(l.set.prompts, p)
+	return l.keep(it)
+}
+
+// keep adds a prompt to the file's index.
+func (l *loader) keep(it *item) error {
+	e := entry{offset: it.offset, length: int32(len(it.text)), number: uint32(it.number), tokens: int32(it.tokens), check: [8]byte(it.content[:8])}
+	if l.file.spool != nil {
+		var err error
+		if e.offset, err = l.file.spool.add(it.text); err != nil {
+			return err
+		}
+	}
+	if it.tokens > l.file.longest.Tokens || len(l.file.entries) == 0 {
+		l.file.longest = Longest{ID: it.row.id, Tokens: it.tokens, File: l.part.path}
+	}
+	l.sum.Write(it.digested)
+	l.file.entries = append(l.file.entries, e)
 	return nil
 }
 
-// compare looks for r among the rows before it: as a duplicate, as the same text with another label, as another problem
+// compare looks for a row among those before it: as a duplicate, as the same text with another label, as another problem
 // under the same id.
-func (l *loader) compare(r row) (duplicate bool, err error) {
-	rep, content := &l.set.report, r.content()
-	if first, ok := l.ids[r.id]; ok && first.content != content {
-		return false, fmt.Errorf("id %q stands for another problem in line %d", r.id, first.line)
-	} else if !ok {
-		l.ids[r.id] = place{content, l.lines.number}
+func (l *loader) compare(it *item) (duplicate bool, err error) {
+	rep, r := &l.file.report, &it.row
+	if r.ownID {
+		if first, ok := l.ids[it.id]; ok && first.what != it.content {
+			return false, fmt.Errorf("id %.60q stands for another problem in %s %d", r.id, rep.word(), first.number)
+		} else if !ok {
+			l.ids[it.id] = sight{it.content, it.number}
+		}
 	}
-	if line, ok := l.contents[content]; ok {
+	if number, ok := l.contents[it.content]; ok {
 		rep.Duplicates++
-		rep.note(l.lines.number, "same text and label as line %d", line)
+		rep.note(it.number, "same text and label as %s %d", rep.word(), number)
 		return true, nil
 	}
-	l.contents[content] = l.lines.number
-	if label, ok := l.texts[r.text]; ok {
+	l.contents[it.content] = it.number
+	label := keyOf(r.label)
+	if first, ok := l.texts[it.textKey]; ok && first.what != label {
 		rep.Conflicts++
-		rep.note(l.lines.number, "same text as an earlier row, label %q there and %q here", label, r.label)
-	} else {
-		l.texts[r.text] = r.label
+		rep.note(it.number, "same text as %s %d and another label, %.40q", rep.word(), first.number, r.label)
+	} else if !ok {
+		l.texts[it.textKey] = sight{label, it.number}
 	}
 	return false, nil
 }
 
-// name returns the data set's name: its file's, without folder and ending.
-func (l *loader) name() string {
-	base := filepath.Base(l.set.report.File)
-	return strings.TrimSuffix(base, filepath.Ext(base))
-}
-
 // judge decides whether the file as a whole will do.
 func (l *loader) judge() error {
-	rep := &l.set.report
-	rep.Rows, rep.Dropped = len(l.set.prompts), l.DropDuplicates
+	rep := &l.file.report
+	rep.Marked = l.in.Marked()
+	rep.Rows, rep.Dropped = len(l.file.entries), l.DropDuplicates
 	if n := rep.Lines - rep.Outside; float64(rep.Malformed) > mostMalformed*float64(n) {
-		return fmt.Errorf("%d of %d lines are malformed, want at most 0.1 %%; the first: %w", rep.Malformed, n, l.first)
+		return fmt.Errorf("%d of %d %ss are malformed, want at most 0.1 %%; the first: %w", rep.Malformed, n, rep.word(), l.first)
 	}
 	switch {
 	case rep.Rows > 0:
-		l.set.digest = l.set.sum()
+		l.file.digest = fmt.Sprintf("%x", l.sum.Sum(nil))
 		return nil
 	case rep.TooLong > 0:
 		return fmt.Errorf("every prompt left is longer than --rollout-max-prompt-len (%d): %v", l.MaxPromptTokens, rep)
 	}
 	return fmt.Errorf("no prompt is left: %v", rep)
-}
-
-// sum returns a digest of what the set holds, in order.
-func (s *Set) sum() string {
-	h := sha256.New()
-	for _, p := range s.prompts {
-		fmt.Fprintf(h, "%q %q %q\n", p.ID, p.Text, p.Label)
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"furlong/rl"
 	"furlong/tokenizer"
 )
 
@@ -29,10 +30,20 @@ func read(t *testing.T, text string, change func(*Config)) *Set {
 	return set
 }
 
+// prompts returns all prompts of a set, read again.
+func prompts(t testing.TB, set *Set) []*rl.Prompt {
+	t.Helper()
+	all, err := set.Prompts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // texts returns the prompts' texts and labels in one string.
-func texts(set *Set) string {
+func texts(t testing.TB, set *Set) string {
 	var all []string
-	for _, p := range set.Prompts() {
+	for _, p := range prompts(t, set) {
 		all = append(all, p.Text+"="+p.Label)
 	}
 	return strings.Join(all, " ")
@@ -59,7 +70,7 @@ func TestReadRows(t *testing.T) {
 		{"the longest line", `{"p":"a","l":"1"}` + "\r\n", func(c *Config) { c.MaxLineBytes = 17 }, "a=1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := texts(read(t, tt.file, tt.change)); got != tt.want {
+			if got := texts(t, read(t, tt.file, tt.change)); got != tt.want {
 				t.Errorf("prompts are %q, want %q", got, tt.want)
 			}
 		})
@@ -85,7 +96,7 @@ func TestReadRefuses(t *testing.T) {
 		{"a number as prompt", `{"p":12,"l":"1"}`, nil, "f.jsonl:1: p: is 12, want a string"},
 		{"empty label", good + "\n" + `{"p":"b","l":" "}`, nil, "f.jsonl:3: l is empty or missing"},
 		{"no label", `{"p":"b"}`, nil, "f.jsonl:1: l is empty or missing"},
-		{"a list as label", `{"p":"b","l":["1","2"]}`, nil, `f.jsonl:1: l: is ["1","2"], want a string`},
+		{"an empty list as label", `{"p":"b","l":[]}`, nil, `f.jsonl:1: l: is [], want a text, a number, a list`},
 		{"metadata", `{"p":"b","l":"1","m":[]}`, nil, "f.jsonl:1: m is [], want an object"},
 		{"one id, two problems", `{"id":"x","p":"a","l":"1"}` + "\n" + `{"id":"x","p":"a","l":"2"}`, nil, `f.jsonl:2: id "x" stands for another problem in line 1`},
 		{"content that is no text", `{"p":[{"role":"user","content":[{"type":"text"}]}],"l":"1"}`, nil, "p: message 0: content: is ["},
@@ -93,7 +104,7 @@ func TestReadRefuses(t *testing.T) {
 		{"no content", `{"p":[{"role":"user"}],"l":"1"}`, nil, `message 0: keys are ["role"], want role and content`},
 		{"a list of strings", `{"p":["a"],"l":"1"}`, nil, "p: is a list of something else"},
 		{"an empty conversation", `{"p":[],"l":"1"}`, nil, "p: conversation is empty"},
-		{"a long line", good + `{"p":"` + strings.Repeat("x", 70_000) + `","l":"1"}`, func(c *Config) { c.MaxLineBytes = 1000 }, "f.jsonl:2: line is longer than 1000 bytes"},
+		{"a long line", good + `{"p":"` + strings.Repeat("x", 70_000) + `","l":"1"}`, func(c *Config) { c.MaxLineBytes = 1000 }, "1 of 2 lines are malformed, want at most 0.1 %; the first: line 2: line is longer than 1000 bytes (--max-line-bytes)"},
 		{"all too long", `{"p":"abc","l":"1"}`, func(c *Config) { c.MaxPromptTokens = 2 }, "every prompt left is longer than --rollout-max-prompt-len (2)"},
 		{"nothing", "\n\n", nil, "no prompt is left: 0 prompts from 0 lines of f.jsonl; 2 blank lines besides"},
 		{"all out", `{"p":"a"}`, func(c *Config) { c.AllowEmptyLabels = true }, "no prompt is left: 0 prompts from 1 lines of f.jsonl; 1 with an empty label left out"},
@@ -139,7 +150,7 @@ func TestSlices(t *testing.T) {
 		{"@[3:99]", "3=3"},
 	} {
 		set := read(t, numbered(4), func(c *Config) { c.File += tt.slice })
-		if got := texts(set); got != tt.want {
+		if got := texts(t, set); got != tt.want {
 			t.Errorf("slice %q gives %q, want %q", tt.slice, got, tt.want)
 		}
 		if rep := set.Report(); rep.Outside != 4-rep.Rows || rep.File != "f.jsonl" {
@@ -147,7 +158,7 @@ func TestSlices(t *testing.T) {
 		}
 	}
 	// What is wrong outside of the slice is not looked at, but its lines count.
-	if got := texts(read(t, "{oops\n"+numbered(2), func(c *Config) { c.File += "@[2:3]" })); got != "1=1" {
+	if got := texts(t, read(t, "{oops\n"+numbered(2), func(c *Config) { c.File += "@[2:3]" })); got != "1=1" {
 		t.Errorf("row 2 is %q, want 1=1", got)
 	}
 }
@@ -163,7 +174,7 @@ func TestRowsAreKnownByID(t *testing.T) {
 `
 	set := read(t, file, nil)
 	var ids []string
-	for _, p := range set.Prompts() {
+	for _, p := range prompts(t, set) {
 		ids = append(ids, p.ID)
 	}
 	if ids[0] != "x" || ids[1] != "y" || ids[2] != "7" || ids[5] != "x" || ids[6] != "z" {
@@ -176,7 +187,7 @@ func TestRowsAreKnownByID(t *testing.T) {
 		t.Errorf("report is %+v, want 2 duplicates and 2 conflicts", rep)
 	}
 	set = read(t, file, func(c *Config) { c.DropDuplicates = true })
-	if got, want := texts(set), "a=1 a=2 b=3 c=4 c=5"; got != want {
+	if got, want := texts(t, set), "a=1 a=2 b=3 c=4 c=5"; got != want {
 		t.Errorf("without duplicates: %q, want %q", got, want)
 	}
 	want := "5 prompts from 7 lines of f.jsonl; 2 duplicates left out; 2 with the text of an earlier row and another label, kept"
@@ -186,7 +197,8 @@ func TestRowsAreKnownByID(t *testing.T) {
 }
 
 func TestPromptFields(t *testing.T) {
-	p := read(t, `{"id":"x","p":"ab","l":"1","m":{"rm_type":"dapo", "n":1}}`, func(c *Config) { c.File = "dir/my-set.jsonl@[0:1]" }).Prompts()[0]
+	set := read(t, `{"id":"x","p":"ab","l":"1","m":{"rm_type":"dapo", "n":1}}`, func(c *Config) { c.File = "dir/my-set.jsonl@[0:1]" })
+	p := prompts(t, set)[0]
 	if p.Set != "my-set" || string(p.Metadata) != `{"rm_type":"dapo", "n":1}` || len(p.Tokens) != 2 || p.Tokens[1] != 'b' {
 		t.Errorf("prompt is %+v", p)
 	}
@@ -199,7 +211,7 @@ func TestOpenFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := set.Prompts()[3]
+	p := prompts(t, set)[3]
 	if set.Len() != 4 || p.ID != "dapo-form-3" || p.Label != "-8" || string(p.Metadata) != `{"rm_type": "dapo"}` {
 		t.Errorf("last of %d prompts is %+v", set.Len(), p)
 	}
@@ -207,16 +219,16 @@ func TestOpenFiles(t *testing.T) {
 		t.Errorf("text is %q", p.Text)
 	}
 	c.File, c.InputKey, c.LabelKey = "testdata/gsm8k-form.jsonl@[1:]", "question", "answer"
-	if set, err = Open(c, tokenizer.Bytes{}); err != nil || set.Len() != 2 || set.Prompts()[1].Label != "10,000" {
+	if set, err = Open(c, tokenizer.Bytes{}); err != nil || set.Len() != 2 || prompts(t, set)[1].Label != "10,000" {
 		t.Errorf("Open = %v, %v, want 2 prompts", set, err)
 	}
 	for file, want := range map[string]string{
 		"testdata/none.jsonl":  "no such file",
-		"train.parquet":        ".parquet files are not read, want jsonl",
+		"testdata":             "is no regular file",
 		"f.jsonl@[2:1]":        "first row is 2, want less than 1",
 		"f.jsonl@[-2:]":        `row is "-2", want a number from 0`,
 		"f.jsonl@[a:b]":        `row is "a"`,
-		"f.jsonl@[3]":          "want FILE or FILE@[a:b]",
+		"f.jsonl@[3]":          "slice of \"f.jsonl@[3]\" is not closed, want FILE or FILE@[a:b]",
 		"testdata/gsm8k.jsonl": "no such file",
 	} {
 		c.File = file
@@ -227,8 +239,8 @@ func TestOpenFiles(t *testing.T) {
 }
 
 func TestValidateNamesFlags(t *testing.T) {
-	err := (Config{File: "f@[2:1]", MaxPromptTokens: -1}).Validate()
-	for _, want := range []string{"--prompt-data", "--input-key", "--label-key", "--rollout-max-prompt-len", "--max-line-bytes", "render"} {
+	err := (Config{File: "f@[2:1]", MaxPromptTokens: -1, Workers: -1, TemplateArgs: "[]"}).Validate()
+	for _, want := range []string{"--prompt-data", "--input-key", "--label-key", "--rollout-max-prompt-len", "--max-line-bytes", "--prompt-data-workers", "--apply-chat-template-kwargs"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("complaint is %v, want %s in it", err, want)
 		}
@@ -252,7 +264,7 @@ func FuzzRead(f *testing.F) {
 		if set.Len() == 0 || rep.Rows != set.Len() || rep.Rows+rep.Malformed+rep.Outside != rep.Lines {
 			t.Fatalf("%d prompts, report %+v", set.Len(), rep)
 		}
-		for _, p := range set.Prompts() {
+		for _, p := range prompts(t, set) {
 			if p.ID == "" || p.Text == "" || p.Label == "" || len(p.Tokens) != len(p.Text) {
 				t.Fatalf("prompt is %+v", p)
 			}

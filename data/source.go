@@ -1,7 +1,6 @@
 package data
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -10,57 +9,112 @@ import (
 )
 
 // A Source hands out the prompts of a [Set], epoch after epoch: an [rl.PromptSource]. A call that reaches the end of an
-// epoch goes on in the next, so that a batch may hold a prompt twice there. It is used by one goroutine.
+// epoch goes on in the next, so that a batch may hold a prompt twice there. In a mix each file has epochs of its own. It
+// is used by one goroutine.
 type Source struct {
 	set     *Set
 	seed    uint64
 	shuffle bool
 
-	epoch int
-	place int   // prompts of the epoch handed out, up to and including all of them
-	group int64 // prompts handed out in the run
-	order []int // the epoch's
+	group   int64 // prompts handed out in the run
+	last    int   // the file of the last one
+	streams []*stream
+}
+
+// A stream is one file of a source.
+type stream struct {
+	file   *file
+	which  uint64 // number of the file
+	weight float64
+	place
+	order []uint32 // the epoch's; nil is the file's order
+}
+
+// A place is how far a stream has come.
+type place struct {
+	Epoch int   `json:"epoch"`
+	Place int   `json:"place"` // prompts of the epoch handed out, up to and including all of them
+	Drawn int64 `json:"drawn"` // prompts handed out in all
 }
 
 // NewSource returns a source at the beginning of epoch 0. Epoch e is shuffled with seed + e, or not at all.
 func NewSource(set *Set, seed uint64, shuffle bool) *Source {
 	s := &Source{set: set, seed: seed, shuffle: shuffle}
-	s.order = s.permutation()
+	for i, f := range set.files {
+		weight := f.part.weight
+		if weight == 0 {
+			weight = float64(len(f.entries)) // each prompt as often as any other
+		}
+		st := &stream{file: f, which: uint64(i), weight: weight}
+		st.order = s.permutation(st)
+		s.streams = append(s.streams, st)
+	}
 	return s
 }
 
-// Next returns the next n prompts. Their Group counts on over epochs.
+// Next returns the next n prompts. Their Group counts on over epochs. After an error the source stands where it stood.
 func (s *Source) Next(n int) ([]*rl.Prompt, error) {
 	if n < 0 {
-		return nil, fmt.Errorf("%s: %d prompts asked for, want 0 or more", s.set.report.File, n)
+		return nil, fmt.Errorf("%s: %d prompts asked for, want 0 or more", s.set.Report().File, n)
 	}
+	before := s.places()
 	prompts := make([]*rl.Prompt, n)
 	for i := range prompts {
-		if s.place == len(s.order) {
-			s.epoch, s.place = s.epoch+1, 0
-			s.order = s.permutation()
+		var err error
+		if prompts[i], err = s.one(); err != nil {
+			s.goTo(before)
+			return nil, err
 		}
-		prompts[i] = s.set.prompt(s.order[s.place], s.group)
-		s.place++
-		s.group++
 	}
 	return prompts, nil
 }
 
-// Epoch returns the epoch that the last prompt came from.
-func (s *Source) Epoch() int { return s.epoch }
-
-// permutation returns the order of the current epoch, which depends on seed, epoch and the set's size alone.
-func (s *Source) permutation() []int {
-	order := make([]int, s.set.Len())
-	for i := range order {
-		order[i] = i
+// one returns the next prompt.
+func (s *Source) one() (*rl.Prompt, error) {
+	s.last = s.turn()
+	st := s.streams[s.last]
+	if st.Place == len(st.file.entries) {
+		st.Epoch, st.Place = st.Epoch+1, 0
+		st.order = s.permutation(st)
 	}
+	i := st.Place
+	if st.order != nil {
+		i = int(st.order[i])
+	}
+	p, err := s.set.prompt(st.file, i, s.group, true)
+	st.Place++
+	st.Drawn++
+	s.group++
+	return p, err
+}
+
+// turn returns whose turn it is: the file that would be least ahead of its weight with one prompt more, the first of
+// several. It depends on counts and weights alone, so a resumed source goes on as the unbroken one would.
+func (s *Source) turn() int {
+	best := 0
+	for i, st := range s.streams {
+		b := s.streams[best]
+		if float64(st.Drawn+1)*b.weight < float64(b.Drawn+1)*st.weight {
+			best = i
+		}
+	}
+	return best
+}
+
+// Epoch returns the epoch that the last prompt came from, of its file.
+func (s *Source) Epoch() int { return s.streams[s.last].Epoch }
+
+// permutation returns the order of a stream's epoch, which depends on seed, epoch, the file's number and size alone.
+func (s *Source) permutation(st *stream) []uint32 {
 	if !s.shuffle {
-		return order
+		return nil
+	}
+	order := make([]uint32, len(st.file.entries))
+	for i := range order {
+		order[i] = uint32(i)
 	}
 	const use = 0x7065726d75746521 // "permute!": keeps these draws apart from others under the same seed
-	r := rand.NewPCG(s.seed+uint64(s.epoch), use)
+	r := rand.NewPCG(s.seed+uint64(st.Epoch), use+st.which)
 	for i := len(order) - 1; i > 0; i-- {
 		hi, _ := bits.Mul64(r.Uint64(), uint64(i+1)) // 0..i; rand's own ranges may change with the release
 		order[i], order[hi] = order[hi], order[i]
@@ -68,45 +122,27 @@ func (s *Source) permutation() []int {
 	return order
 }
 
-// state is a Source on paper.
-type state struct {
-	Digest  string `json:"digest"` // of the set
-	Seed    uint64 `json:"seed"`
-	Shuffle bool   `json:"shuffle"`
-	Epoch   int    `json:"epoch"`
-	Place   int    `json:"place"`
-	Group   int64  `json:"group"`
+// places is where the streams of a source stand.
+type places struct {
+	group   int64
+	last    int
+	streams []place
 }
 
-// State returns what Restore needs to go on at this place.
-func (s *Source) State() ([]byte, error) {
-	return json.Marshal(state{s.set.digest, s.seed, s.shuffle, s.epoch, s.place, s.group})
+func (s *Source) places() places {
+	p := places{group: s.group, last: s.last}
+	for _, st := range s.streams {
+		p.streams = append(p.streams, st.place)
+	}
+	return p
 }
 
-// Restore goes on at the place of a state. It refuses a state of other prompts, of another seed or order, and then stays
-// where it is.
-func (s *Source) Restore(b []byte) error {
-	var st state
-	if err := json.Unmarshal(b, &st); err != nil {
-		return fmt.Errorf("%s: state: %w", s.set.report.File, err)
+func (s *Source) goTo(p places) {
+	s.group, s.last = p.group, p.last
+	for i, st := range s.streams {
+		old := st.Epoch
+		if st.place = p.streams[i]; st.Epoch != old {
+			st.order = s.permutation(st)
+		}
 	}
-	if err := s.accepts(st); err != nil {
-		return fmt.Errorf("%s: state: %w", s.set.report.File, err)
-	}
-	s.epoch, s.place, s.group = st.Epoch, st.Place, st.Group
-	s.order = s.permutation()
-	return nil
-}
-
-// accepts reports why st is not a state of this source.
-func (s *Source) accepts(st state) error {
-	switch {
-	case st.Digest != s.set.digest:
-		return fmt.Errorf("prompts have digest %.16q, want %.16q: the file or its filters have changed", st.Digest, s.set.digest)
-	case st.Seed != s.seed || st.Shuffle != s.shuffle:
-		return fmt.Errorf("seed is %d, shuffle %t, want %d, %t", st.Seed, st.Shuffle, s.seed, s.shuffle)
-	case st.Epoch < 0 || st.Place < 0 || st.Place > s.set.Len() || st.Group < 0:
-		return fmt.Errorf("place is %d of epoch %d after %d prompts, want 0 to %d", st.Place, st.Epoch, st.Group, s.set.Len())
-	}
-	return nil
 }

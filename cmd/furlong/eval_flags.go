@@ -70,7 +70,11 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context i
 	if err != nil {
 		return nil, err
 	}
-	all := set.Prompts()
+	defer set.Close()
+	all, err := set.Prompts()
+	if err != nil {
+		return nil, err
+	}
 	if f.Problems > 0 && f.Problems < len(all) {
 		all = all[:f.Problems]
 	}

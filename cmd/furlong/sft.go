@@ -149,13 +149,15 @@ func (e *env) sftExamples(f sftFlags, dc data.Config, p *policy) (iter.Seq[*rl.S
 		return nil, err
 	}
 	e.log.Info("data loaded", "what", set.Report().String())
-	return responses(set, p.tok), nil
+	defer set.Close()
+	prompts, err := set.Prompts()
+	return responses(prompts, p.tok), err
 }
 
 // responses yields each row as a sample whose response is the row's label, end token included.
-func responses(set *data.Set, tok tokenizer.Tokenizer) iter.Seq[*rl.Sample] {
+func responses(prompts []*rl.Prompt, tok tokenizer.Tokenizer) iter.Seq[*rl.Sample] {
 	return func(yield func(*rl.Sample) bool) {
-		for _, p := range set.Prompts() {
+		for _, p := range prompts {
 			s := &rl.Sample{Prompt: p, Sampling: rl.DefaultSampling(), Response: append(tok.Encode(p.Label), tok.EOS()), Stop: rl.StopToken}
 			if !yield(s) {
 				return

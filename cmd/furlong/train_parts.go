@@ -52,15 +52,14 @@ func (j *job) prompts(ctx context.Context) (rl.PromptSource, error) {
 	if j.f.data.File == "" {
 		return arithmetic.NewSource(j.policy.tok, j.f.loop.Seed), nil
 	}
-	set, err := data.Open(j.f.data, j.policy.tok)
+	set, err := j.openData(j.f.data, j.policy.tok, j.f.model.Checkpoint, j.f.talk)
 	if err != nil {
 		return nil, err
 	}
-	j.log.Info("data loaded", "what", set.Report().String())
-	if err := fit(set.Report().File, set.Prompts(), j.f.rollout.Context); err != nil {
+	if err := fitSet(set, j.f.rollout.Context); err != nil {
 		return nil, err
 	}
-	if err := j.gradable(ctx, j.grades, set.Report().File, set.Prompts()); err != nil {
+	if err := j.gradableSet(ctx, j.grades, set); err != nil {
 		return nil, err
 	}
 	return data.NewSource(set, j.f.loop.Seed, j.f.data.Shuffle), nil

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"furlong/chat"
+	"furlong/data"
+	"furlong/progress"
+	"furlong/reward"
+	"furlong/rl"
+	"furlong/tokenizer"
+)
+
+// longRead is the size of a file, in bytes, from which on reading it has a line of progress.
+const longRead = 64 << 20
+
+// openData reads files of prompts for a model, shows how far it has come, and logs what was found in each file.
+func (e *env) openData(c data.Config, tok tokenizer.Tokenizer, model string, t talk) (*data.Set, error) {
+	if _, plain := tok.(tokenizer.Bytes); !plain {
+		var err error
+		if c.Template, err = chat.For(tok, model); err != nil {
+			return nil, err
+		}
+	}
+	var line *progress.Line
+	before := int64(0)
+	c.Progress = func(done, total int64) {
+		if line != nil && done < before { // the next file
+			line.Finish()
+			line = nil
+		}
+		if before = done; line == nil && total >= longRead {
+			line = e.follow("data", "MB", total/1e6, t)
+		}
+		if line != nil {
+			line.Set(done/1e6, "")
+		}
+	}
+	set, err := data.Open(c, tok)
+	if line != nil {
+		line.Finish()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range set.Reports() {
+		e.log.Info("data loaded", "what", r.String())
+	}
+	return set, nil
+}
+
+// fitSet reports a prompt that leaves no room for a response.
+func fitSet(set *data.Set, context int) error {
+	if l := set.Longest(); l.Tokens >= context {
+		return fmt.Errorf("%s: prompt %s has %d tokens, want fewer than --context-length (%d); --rollout-max-prompt-len leaves longer ones out", l.File, l.ID, l.Tokens, context)
+	}
+	return nil
+}
+
+// gradableSet is gradable for a set that need not fit into memory.
+func (e *env) gradableSet(ctx context.Context, grades rl.Rewarder, set *data.Set) error {
+	bad, all := 0, 0
+	var first error
+	for p, err := range set.All(false) {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return err
+		}
+		all++
+		if why := reward.Check(ctx, grades, []*rl.Prompt{p}); why != nil {
+			bad++
+			first = cmp.Or(first, why)
+		}
+	}
+	if bad == 0 {
+		return nil
+	}
+	_, why, _ := strings.Cut(first.Error(), "; ")
+	err := fmt.Errorf("%d of %d labels cannot be graded; %s", bad, all, why)
+	file := set.Report().File
+	if bad == all {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	e.log.Warn("labels", "file", file, "what", err.Error())
+	return nil
+}
