@@ -11,14 +11,15 @@ import (
 
 // A Problem is what became of all samples of one problem.
 type Problem struct {
-	ID        string `json:"id"`
-	N         int    `json:"n"` // samples that were judged
-	C         int    `json:"c"` // of them right
-	Invalid   int    `json:"invalid,omitempty"`
-	Truncated int    `json:"truncated,omitempty"` // of all, cut off by the token limit
-	WholeN    int    `json:"whole_n,omitempty"`   // judged and not cut off
-	WholeC    int    `json:"whole_c,omitempty"`   // of them right
-	Tokens    int    `json:"tokens,omitempty"`    // of all responses together
+	ID        string  `json:"id"`
+	N         int     `json:"n"` // samples that were judged
+	C         int     `json:"c"` // of them right
+	Invalid   int     `json:"invalid,omitempty"`
+	Truncated int     `json:"truncated,omitempty"` // of all, cut off by the token limit
+	WholeN    int     `json:"whole_n,omitempty"`   // judged and not cut off
+	WholeC    int     `json:"whole_c,omitempty"`   // of them right
+	Tokens    int     `json:"tokens,omitempty"`    // of all responses together
+	Reward    float64 `json:"reward,omitempty"`    // of the judged samples together
 
 	Votes  []Vote `json:"votes,omitempty"`     // answers of judged samples, the most frequent first; none where answers are not known
 	Silent int    `json:"no_answer,omitempty"` // judged samples without an answer
@@ -56,6 +57,7 @@ func (p *Problem) add(s *rl.Sample) error {
 	if !cut {
 		p.WholeN, p.WholeC = p.WholeN+1, p.WholeC+right
 	}
+	p.Reward += s.Reward
 	p.vote(claimed(s.Text), right == 1)
 	return nil
 }

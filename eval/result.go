@@ -21,8 +21,9 @@ type Result struct {
 	Scores       []Score   `json:"scores"`             // pass@k
 	Majority     []Score   `json:"majority,omitempty"` // maj@k; none where answers are not known
 	NoMajority   string    `json:"no_majority,omitempty"`
-	Mean         *Score    `json:"mean,omitempty"` // right answers among Samples: pass@1 by another name; K is Samples
-	Solved       int       `json:"solved"`         // problems with a right answer
+	Mean         *Score    `json:"mean,omitempty"`        // right answers among Samples: pass@1 by another name; K is Samples
+	MeanReward   *float64  `json:"mean_reward,omitempty"` // over problems, of judged samples; not from rows
+	Solved       int       `json:"solved"`                // problems with a right answer
 	Invalid      int       `json:"invalid"`
 	FirstInvalid string    `json:"first_invalid,omitempty"`
 	Unjudged     []string  `json:"unjudged_problems,omitempty"` // of which no sample could be judged: they are in no figure
@@ -83,10 +84,25 @@ func Summarize(samples []*rl.Sample, n int, seed uint64) (*Result, error) {
 	}
 	r := &Result{Samples: n, Problems: problems, Versions: versions(samples)}
 	r.lengths(samples)
+	r.reward()
 	if i := slices.IndexFunc(samples, func(s *rl.Sample) bool { return s.Verdict == rl.Invalid }); i >= 0 {
 		r.FirstInvalid = fmt.Sprintf("problem %s: %s", samples[i].Prompt.ID, samples[i].Why)
 	}
 	return r, r.figures(Powers(n), seed)
+}
+
+// reward fills in the mean reward.
+func (r *Result) reward() {
+	sum, n := 0.0, 0
+	for _, p := range r.Problems {
+		if p.N > 0 {
+			sum, n = sum+p.Reward/float64(p.N), n+1
+		}
+	}
+	if n > 0 {
+		mean := sum / float64(n)
+		r.MeanReward = &mean
+	}
 }
 
 // Powers returns 1, 2, 4, ... up to n.
@@ -147,6 +163,15 @@ func (r *Result) figures(ks []int, seed uint64) error {
 	return r.majorities(ks, seed)
 }
 
+// For works the figures out anew, for these k. None may be beyond the samples of a problem.
+func (r *Result) For(ks []int) error {
+	if k := slices.Max(ks); k > r.Samples {
+		return fmt.Errorf("pass@%d: k is %d, want 1 to %d, the samples of a problem of set %s", k, k, r.Samples, r.Set)
+	}
+	r.Scores, r.Majority, r.NoMajority, r.Mean = nil, nil, "", nil
+	return r.figures(ks, r.Intervals.Seed)
+}
+
 // mean returns pass@1.
 func (r *Result) mean(seed uint64) (Score, error) {
 	for _, s := range r.Scores {
@@ -184,6 +209,7 @@ func (r *Result) majorities(ks []int, seed uint64) error {
 // count fills in the counts over all problems.
 func (r *Result) count() {
 	var all Problem
+	r.Solved, r.Unjudged = 0, nil
 	for _, p := range r.Problems {
 		all.Invalid += p.Invalid
 		all.WholeN += p.WholeN

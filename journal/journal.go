@@ -120,24 +120,38 @@ func agreement(s rl.Stats, layer int) float32 {
 	return nan
 }
 
-// Evaluated writes an evaluation: its samples, its row, its problems. They come last, since a resumed run takes them to mean that all is there.
-func (j *Journal) Evaluated(e run.Evaluation, step int, values map[string]float64, all []*rl.Sample) error {
-	if err := j.samples(e.Cycle, e.Name, all); err != nil {
-		return err
+// An Evaluation is what was found of one set, and the samples that it rests on.
+type Evaluation struct {
+	run.Evaluation
+	Drawn []*rl.Sample
+}
+
+// Evaluated writes the evaluations of one cycle: their samples, one row for all, the problems of each. Problems come last, since a resumed run takes them
+// to mean that all is there.
+func (j *Journal) Evaluated(all []Evaluation, step int, values map[string]float64) error {
+	if len(all) == 0 {
+		return nil
 	}
-	row := metrics.Row{Kind: metrics.Eval, Cycle: e.Cycle, Step: step, Version: e.Version, Values: values}
+	for _, e := range all {
+		if err := j.samples(e.Cycle, e.Name, e.Drawn); err != nil {
+			return err
+		}
+	}
+	row := metrics.Row{Kind: metrics.Eval, Cycle: all[0].Cycle, Step: step, Version: all[0].Version, Values: values}
 	if err := j.Dir.WriteRow(row); err != nil {
 		return err
 	}
-	if err := j.Dir.WriteEval(e); err != nil {
-		return err
-	}
-	args := []any{"cycle", e.Cycle}
-	for _, k := range []string{"pass@1", "pass@8", "truncated_ratio"} {
-		if v, ok := values["eval/"+e.Name+"-"+k]; ok {
-			args = append(args, strings.ReplaceAll(k, "@", "_at_"), v)
+	for _, e := range all {
+		if err := j.Dir.WriteEval(e.Evaluation); err != nil {
+			return err
 		}
+		args := []any{"set", e.Name, "cycle", e.Cycle}
+		for _, k := range []string{"pass@1", "pass@8", "truncated_ratio"} {
+			if v, ok := values["eval/"+e.Name+"-"+k]; ok {
+				args = append(args, strings.ReplaceAll(k, "@", "_at_"), v)
+			}
+		}
+		j.Log.Info("evaluation", args...)
 	}
-	j.Log.Info("evaluation", args...)
 	return nil
 }

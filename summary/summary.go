@@ -57,6 +57,7 @@ type Eval struct {
 	Before map[string]float64 `json:"before,omitempty"` // pass@1, pass@8, truncated_ratio, and intervals pass@1_lo, ...
 	After  map[string]float64 `json:"after,omitempty"`
 	Diff   map[string]any     `json:"diff,omitempty"` // pass@1, pass@1_ci95 [lo, hi], ...
+	More   []*Eval            `json:"more,omitempty"` // of the other sets, if there are several
 }
 
 // Of sums up the cycle rows of a run.
@@ -156,12 +157,24 @@ func (s Summary) Print(w io.Writer) error {
 }
 
 func (e *Eval) print(w io.Writer) {
+	name := "held-out"
+	if len(e.More) > 0 {
+		name = e.Name
+	}
+	e.printSet(w, name)
+	for _, m := range e.More {
+		m.printSet(w, m.Name)
+	}
+}
+
+// printSet prints the rows of one set under a name.
+func (e *Eval) printSet(w io.Writer, name string) {
 	for _, k := range []string{"pass@1", "pass@8"} {
 		b, a := e.Before, e.After
 		if _, ok := a[k]; !ok {
 			continue
 		}
-		fmt.Fprintf(w, "held-out %s\t", k)
+		fmt.Fprintf(w, "%s %s\t", name, k)
 		if _, ok := b[k]; ok {
 			fmt.Fprintf(w, "%.3f [%.3f, %.3f] before, ", b[k], b[k+"_lo"], b[k+"_hi"])
 		}
@@ -171,5 +184,5 @@ func (e *Eval) print(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "held-out truncated\t%.3f before, %.3f after\n", e.Before["truncated_ratio"], e.After["truncated_ratio"])
+	fmt.Fprintf(w, "%s truncated\t%.3f before, %.3f after\n", name, e.Before["truncated_ratio"], e.After["truncated_ratio"])
 }

@@ -13,7 +13,8 @@ import (
 
 // evalFlags say on what, how often and how a policy is evaluated.
 type evalFlags struct {
-	Data        []string `flag:"eval-prompt-data" help:"held-out set: a name and a jsonl file; without it, the recipe's held-out problems if it also makes the prompts"`
+	Data        []string `flag:"eval-prompt-data" help:"held-out sets: a name and a jsonl file; without it, the recipe's held-out problems if it also makes the prompts"`
+	Config      string   `flag:"eval-config" help:"JSON file of held-out sets with settings of their own, in place of --eval-prompt-data"`
 	InputKey    string   `flag:"eval-input-key" help:"key of the prompt in it; without it, --input-key"`
 	LabelKey    string   `flag:"eval-label-key" help:"key of the label in it; without it, --label-key"`
 	Problems    int      `flag:"eval-problems" help:"held-out problems of the recipe; of a file, the first so many, 0 for all"`
@@ -30,8 +31,11 @@ func defaultEval() evalFlags { return evalFlags{Problems: 256, Samples: 8, Seed:
 // Validate reports everything that is wrong with f, in the words of the flags.
 func (f evalFlags) Validate() error {
 	var errs []error
-	if len(f.Data) != 0 && len(f.Data) != 2 {
-		errs = append(errs, fmt.Errorf("--eval-prompt-data has %d words, want a name and a file", len(f.Data)))
+	if len(f.Data)%2 != 0 {
+		errs = append(errs, fmt.Errorf("--eval-prompt-data has %d words, want a name and a file for each set", len(f.Data)))
+	}
+	if len(f.Data) > 0 && f.Config != "" {
+		errs = append(errs, errors.New("--eval-prompt-data and --eval-config are both given, want one of them"))
 	}
 	if f.Samples < 1 {
 		errs = append(errs, fmt.Errorf("--n-samples-per-eval-prompt is %d, want at least 1", f.Samples))
@@ -42,11 +46,16 @@ func (f evalFlags) Validate() error {
 	return errors.Join(errs...)
 }
 
-// name returns the name of the set, "" when there is none.
+// files reports whether held-out problems come from files.
+func (f evalFlags) files() bool { return len(f.Data) > 0 || f.Config != "" }
+
+// name returns the name of the first set, or of the file that names them, "" when there is none.
 func (f evalFlags) name(train data.Config) string {
 	switch {
-	case len(f.Data) == 2:
+	case len(f.Data) > 0:
 		return f.Data[0]
+	case f.Config != "":
+		return f.Config
 	case train.File == "" && f.Problems > 0:
 		return arithmetic.Set
 	}
@@ -70,11 +79,7 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context i
 	if err != nil {
 		return nil, err
 	}
-	defer set.Close()
-	all, err := set.Prompts()
-	if err != nil {
-		return nil, err
-	}
+	all := set.Prompts()
 	if f.Problems > 0 && f.Problems < len(all) {
 		all = all[:f.Problems]
 	}
@@ -89,13 +94,6 @@ func (f evalFlags) sample(s sampleFlags) sampleFlags {
 	set(&s.TopK, f.TopK)
 	set(&s.MaxTokens, f.MaxTokens)
 	return s
-}
-
-// sampling returns the same with the evaluation's seed.
-func (f evalFlags) sampling(s sampleFlags, tok tokenizer.Tokenizer) rl.Sampling {
-	out := f.sample(s).sampling(tok)
-	out.Seed = f.Seed
-	return out
 }
 
 func set[T any](to *T, from *T) {

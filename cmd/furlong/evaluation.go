@@ -5,96 +5,137 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"furlong/eval"
+	"furlong/journal"
 	rundir "furlong/metrics/run"
+	"furlong/reward"
 	"furlong/rl"
 	"furlong/summary"
 )
 
-// An evaluation is a held-out set and how it is decoded, the same all through a run.
-type evaluation struct {
-	name     string
-	prompts  []*rl.Prompt
-	samples  int
-	sampling rl.Sampling
+// An evaluation is the held-out sets of a run, in the order in which they were named, the same all through it.
+type evaluation struct{ sets []*heldOut }
+
+// A heldOut is a set and how it is decoded and judged.
+type heldOut struct {
+	name, file string
+	prompts    []*rl.Prompt
+	samples    int
+	sampling   rl.Sampling
+	grader     string
+	grades     *reward.Pool
 }
 
 // newEvaluation returns what the run is evaluated on, nil for nothing.
 func (j *job) newEvaluation(ctx context.Context) (*evaluation, error) {
-	f := j.f.eval
-	name := f.name(j.f.data)
-	if name == "" {
+	sets, err := j.f.evalSets()
+	if err != nil {
+		return nil, err
+	}
+	if len(sets) == 0 {
 		j.log.Warn("nothing is evaluated: give --eval-prompt-data")
 		return nil, nil
 	}
-	if err := rundir.CheckEvalName(name); err != nil {
-		return nil, fmt.Errorf("--eval-prompt-data: %w", err)
+	v := &evaluation{}
+	for _, s := range sets {
+		h, err := j.openHeldOut(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		v.sets = append(v.sets, h)
 	}
-	prompts, err := f.prompts(j.f.data, j.policy.tok, j.f.rollout.Context, j.log)
-	if err != nil {
-		return nil, err
-	}
-	if err := j.gradable(ctx, j.grades, name, prompts); err != nil {
-		return nil, err
-	}
-	return &evaluation{name, prompts, f.Samples, f.sampling(j.f.sample, j.policy.tok)}, nil
+	return v, nil
 }
 
-// evaluate draws and grades, and writes what it found.
+// total returns how many samples an evaluation takes.
+func (v *evaluation) total() (n int) {
+	for _, h := range v.sets {
+		n += len(h.prompts) * h.samples
+	}
+	return n
+}
+
+// run draws and grades the samples of a set.
+func (h *heldOut) run(ctx context.Context, engine rl.RolloutEngine, decode func([]int32) string, progress func(done, total int)) (*eval.Result, error) {
+	res, err := eval.Run(ctx, engine, h.prompts, h.samples, h.sampling, h.grades, decode, progress)
+	if err != nil {
+		return nil, fmt.Errorf("evaluation %s: %w", h.name, err)
+	}
+	res.Set, res.Data, res.Grader = h.name, h.file, h.grader
+	return res, nil
+}
+
+// evaluate draws and grades every set, and then writes what it found: one row for all of them.
 func (j *job) evaluate(ctx context.Context, cycle, lag int) error {
-	seen := &watched{RolloutEngine: j.roll}
-	res, err := eval.Run(ctx, seen, j.evals.prompts, j.evals.samples, j.evals.sampling, j.grades, j.policy.tok.Decode, nil)
-	if err != nil {
-		return err
+	began := time.Now()
+	values := map[string]float64{"eval/step": float64(cycle), "eval/lag_steps": float64(lag)}
+	var all []journal.Evaluation
+	for _, h := range j.evals.sets {
+		seen := &watched{RolloutEngine: j.roll}
+		res, err := h.run(ctx, seen, j.policy.tok.Decode, nil)
+		if err != nil {
+			return err
+		}
+		if res.Invalid > 0 {
+			j.log.Warn("evaluation samples could not be graded", "set", h.name, "invalid", res.Invalid, "first", res.FirstInvalid)
+		}
+		e := rundir.Evaluation{Name: h.name, Cycle: cycle, Version: j.roll.Version(), Settings: h.settings(res)}
+		for _, group := range byPrompt(h.prompts, seen.samples) {
+			e.Problems = append(e.Problems, rundir.NewProblem(group))
+		}
+		maps.Copy(values, series(h.name, res))
+		all = append(all, journal.Evaluation{Evaluation: e, Drawn: seen.samples})
 	}
-	if res.Invalid > 0 {
-		j.log.Warn("evaluation samples could not be graded", "invalid", res.Invalid, "first", res.FirstInvalid)
-	}
-	e := rundir.Evaluation{Name: j.evals.name, Cycle: cycle, Version: j.roll.Version(), Settings: j.evals.settings()}
-	for _, group := range byPrompt(j.evals.prompts, seen.samples) {
-		e.Problems = append(e.Problems, rundir.NewProblem(group))
-	}
-	values := series(j.evals.name, cycle, res)
-	values["eval/lag_steps"] = float64(lag)
-	return j.book.Evaluated(e, j.actor.Steps(), values, seen.samples)
+	values["eval/duration_seconds"] = time.Since(began).Seconds()
+	return j.book.Evaluated(all, j.actor.Steps(), values)
 }
 
-// evaluated reports whether an earlier start of the run has written the evaluation of a cycle.
+// evaluated reports whether an earlier start of the run has written the evaluation of a cycle, of every set.
 func (j *job) evaluated(cycle int) bool {
-	e, bad, err := rundir.ReadEval(j.evals.file(j.dir.Path(), cycle))
-	return err == nil && len(bad) == 0 && len(e.Problems) == len(j.evals.prompts)
+	for _, h := range j.evals.sets {
+		e, bad, err := rundir.ReadEval(h.written(j.dir.Path(), cycle))
+		if err != nil || len(bad) > 0 || len(e.Problems) != len(h.prompts) {
+			return false
+		}
+	}
+	return true
 }
 
-func (v *evaluation) file(dir string, cycle int) string {
-	return filepath.Join(dir, rundir.EvalFile(v.name, cycle))
+// written returns where a set's evaluation after a cycle is.
+func (h *heldOut) written(dir string, cycle int) string {
+	return filepath.Join(dir, rundir.EvalFile(h.name, cycle))
 }
 
 // settings are recorded with each result.
-func (v *evaluation) settings() map[string]any {
-	s := v.sampling
+func (h *heldOut) settings(r *eval.Result) map[string]any {
+	s := h.sampling
 	return map[string]any{
-		"problems": len(v.prompts), "samples": v.samples, "temperature": s.Temperature, "top_p": s.TopP, "top_k": s.TopK, "min_p": s.MinP,
-		"max_tokens": s.MaxTokens, "seed": s.Seed,
+		"problems": len(h.prompts), "samples": h.samples, "temperature": s.Temperature, "top_p": s.TopP, "top_k": s.TopK, "min_p": s.MinP,
+		"max_tokens": s.MaxTokens, "min_tokens": s.MinTokens, "stop_ids": s.StopIDs, "seed": s.Seed, "grader": h.grader, "data": h.file, "prompts": r.Prompts,
 	}
 }
 
 // series returns a result under its metric names.
-func series(name string, cycle int, r *eval.Result) map[string]float64 {
+func series(name string, r *eval.Result) map[string]float64 {
 	pre := "eval/" + name
+	invalid := float64(r.Invalid) / float64(len(r.Problems)*r.Samples)
 	out := map[string]float64{
-		"eval/step": float64(cycle), pre + "-truncated_ratio": *r.Truncated, pre + "-problems": float64(len(r.Problems)),
-		pre + "/response_len/mean": *r.MeanTokens, pre + "-invalid_ratio": float64(r.Invalid) / float64(len(r.Problems)*r.Samples),
+		pre + "-truncated_ratio": *r.Truncated, pre + "/truncated_ratio": *r.Truncated, pre + "-problems": float64(len(r.Problems)), pre + "-samples": float64(r.Samples),
+		pre + "-invalid_ratio": invalid, pre + "-none_reward_ratio": invalid, pre + "-solved": float64(r.Solved),
+		pre + "/response_len/mean": r.Lengths.Mean, pre + "/response_len/median": r.Lengths.Median,
+		pre + "/response_len/min": float64(r.Lengths.Min), pre + "/response_len/max": float64(r.Lengths.Max),
 	}
-	for _, s := range r.Scores {
-		at := fmt.Sprintf("%s-pass@%d", pre, s.K)
-		out[at], out[at+"_lo"], out[at+"_hi"] = s.Value, s.Low, s.High
-		if s.K == 1 {
-			out[pre] = s.Value
-		}
+	for at, v := range r.Figures() {
+		out[pre+"-"+at] = v
+	}
+	if r.MeanReward != nil {
+		out[pre] = *r.MeanReward
 	}
 	if r.PassAt1Whole != nil {
 		out[pre+"-pass@1_not_truncated"] = *r.PassAt1Whole
@@ -102,18 +143,37 @@ func series(name string, cycle int, r *eval.Result) map[string]float64 {
 	return out
 }
 
-// summary compares the evaluation before the first cycle with that after the last.
+// summary compares the evaluation before the first cycle with that after the last; the first set leads, the others follow.
 func (v *evaluation) summary(dir string, last int) (*summary.Eval, error) {
-	before, err := v.read(dir, 0)
+	var lead *summary.Eval
+	for _, h := range v.sets {
+		s, err := h.summary(dir, last)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case s == nil:
+		case lead == nil:
+			lead = s
+		default:
+			lead.More = append(lead.More, s)
+		}
+	}
+	return lead, nil
+}
+
+// summary is that of one set.
+func (h *heldOut) summary(dir string, last int) (*summary.Eval, error) {
+	before, err := h.read(dir, 0)
 	if err != nil {
 		return nil, err
 	}
-	after, err := v.read(dir, last)
+	after, err := h.read(dir, last)
 	if err != nil || after == nil {
 		return nil, err
 	}
-	s := &summary.Eval{Name: v.name, Before: v.figures(before), After: v.figures(after), Diff: map[string]any{}}
-	for _, k := range v.ks() {
+	s := &summary.Eval{Name: h.name, Before: h.figures(before), After: h.figures(after), Diff: map[string]any{}}
+	for _, k := range eval.Powers(h.samples) {
 		if before == nil {
 			continue
 		}
@@ -121,7 +181,7 @@ func (v *evaluation) summary(dir string, last int) (*summary.Eval, error) {
 		if len(a) == 0 {
 			continue
 		}
-		d, err := eval.Difference(b, a, k, v.sampling.Seed)
+		d, err := eval.Difference(b, a, k, h.sampling.Seed)
 		if err != nil {
 			return nil, err
 		}
@@ -132,15 +192,19 @@ func (v *evaluation) summary(dir string, last int) (*summary.Eval, error) {
 }
 
 // read returns the problems of an evaluation, nil if it was not made.
-func (v *evaluation) read(dir string, cycle int) ([]eval.Problem, error) {
-	e, bad, err := rundir.ReadEval(v.file(dir, cycle))
+func (h *heldOut) read(dir string, cycle int) ([]eval.Problem, error) {
+	e, bad, err := rundir.ReadEval(h.written(dir, cycle))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil || len(bad) > 0 {
-		return nil, fmt.Errorf("%s: %w", v.file(dir, cycle), errors.Join(err, first(bad)))
+		return nil, fmt.Errorf("%s: %w", h.written(dir, cycle), errors.Join(err, first(bad)))
 	}
-	var out []eval.Problem
+	return ofRunProblems(e), nil
+}
+
+// ofRunProblems returns the problems of an evaluation that a run has written.
+func ofRunProblems(e rundir.Evaluation) (out []eval.Problem) {
 	for _, p := range e.Problems {
 		invalid := 0
 		for _, a := range p.Samples {
@@ -150,7 +214,7 @@ func (v *evaluation) read(dir string, cycle int) ([]eval.Problem, error) {
 		}
 		out = append(out, eval.Problem{ID: p.ID, N: p.N - invalid, C: p.C, Truncated: p.Truncated, Invalid: invalid})
 	}
-	return out, nil
+	return out
 }
 
 // enough returns the problems of which k samples or more were judged; pass@k is theirs.
@@ -176,7 +240,7 @@ func first[E error](all []E) error {
 }
 
 // figures returns pass@1, pass@8 and the like, with intervals, and the share of truncated responses.
-func (v *evaluation) figures(problems []eval.Problem) map[string]float64 {
+func (h *heldOut) figures(problems []eval.Problem) map[string]float64 {
 	if problems == nil {
 		return nil
 	}
@@ -185,23 +249,14 @@ func (v *evaluation) figures(problems []eval.Problem) map[string]float64 {
 	for _, p := range problems {
 		cut += p.Truncated
 	}
-	out["truncated_ratio"] = float64(cut) / float64(len(problems)*v.samples)
-	for _, k := range v.ks() {
-		if s, err := eval.PassAt(enough(problems, k), k, v.sampling.Seed); err == nil {
+	out["truncated_ratio"] = float64(cut) / float64(len(problems)*h.samples)
+	for _, k := range eval.Powers(h.samples) {
+		if s, err := eval.PassAt(enough(problems, k), k, h.sampling.Seed); err == nil {
 			at := fmt.Sprintf("pass@%d", k)
 			out[at], out[at+"_lo"], out[at+"_hi"] = s.Value, s.Low, s.High
 		}
 	}
 	return out
-}
-
-// ks returns 1, 2, 4, ... up to the number of samples.
-func (v *evaluation) ks() []int {
-	var ks []int
-	for k := 1; k <= v.samples; k *= 2 {
-		ks = append(ks, k)
-	}
-	return ks
 }
 
 // A watched engine remembers what it generated.

@@ -57,20 +57,19 @@ func (e *evaluates) Idle() map[string]string {
 
 // readsFile are the flags that say how a file of prompts is read.
 var readsFile = []string{
-	"input-key", "label-key", "metadata-key", "tool-key", "apply-chat-template", "apply-chat-template-kwargs", "rollout-max-prompt-len", "allow-empty-labels",
-	"drop-duplicate-prompts", "max-line-bytes", "prompt-data-memory", "prompt-data-workers",
+	"input-key", "label-key", "metadata-key", "apply-chat-template", "rollout-max-prompt-len", "allow-empty-labels", "drop-duplicate-prompts", "max-line-bytes",
 }
 
 // idleData adds what changes nothing about data. fromFile says that a file of prompts is sampled from.
 func (f *trainFlags) idleData(m idle, fromFile bool) {
-	if len(f.eval.Data) == 0 {
+	if !f.eval.files() {
 		m.add("there is no --eval-prompt-data", "eval-input-key", "eval-label-key")
 	}
 	if fromFile {
 		return
 	}
 	m.add("there is no --prompt-data", "rollout-shuffle")
-	if len(f.eval.Data) == 0 {
+	if !f.eval.files() {
 		m.add("no file of prompts is read", readsFile...)
 	}
 	if f.eval.InputKey != "" {
