@@ -13,7 +13,7 @@ import (
 
 // evalFlags say on what, how often and how a policy is evaluated.
 type evalFlags struct {
-	Data        []string `flag:"eval-prompt-data" help:"held-out sets: a name and a jsonl file; without it, the recipe's held-out problems if it also makes the prompts"`
+	Data        []string `flag:"eval-prompt-data" help:"held-out sets: a name and a file of each, jsonl or Parquet; without it, the recipe's held-out problems if it also makes the prompts"`
 	Config      string   `flag:"eval-config" help:"JSON file of held-out sets with settings of their own, in place of --eval-prompt-data"`
 	InputKey    string   `flag:"eval-input-key" help:"key of the prompt in it; without it, --input-key"`
 	LabelKey    string   `flag:"eval-label-key" help:"key of the label in it; without it, --label-key"`
@@ -79,7 +79,11 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context i
 	if err != nil {
 		return nil, err
 	}
-	all := set.Prompts()
+	defer set.Close()
+	all, err := set.Prompts()
+	if err != nil {
+		return nil, err
+	}
 	if f.Problems > 0 && f.Problems < len(all) {
 		all = all[:f.Problems]
 	}

@@ -57,7 +57,8 @@ func (e *evaluates) Idle() map[string]string {
 
 // readsFile are the flags that say how a file of prompts is read.
 var readsFile = []string{
-	"input-key", "label-key", "metadata-key", "apply-chat-template", "rollout-max-prompt-len", "allow-empty-labels", "drop-duplicate-prompts", "max-line-bytes",
+	"input-key", "label-key", "metadata-key", "tool-key", "apply-chat-template", "apply-chat-template-kwargs", "rollout-max-prompt-len", "allow-empty-labels",
+	"drop-duplicate-prompts", "max-line-bytes", "prompt-data-memory", "prompt-data-workers",
 }
 
 // idleData adds what changes nothing about data. fromFile says that a file of prompts is sampled from.
