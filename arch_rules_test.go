@@ -133,12 +133,12 @@ func checkTestPackages(tr *tree) (out []string) {
 
 func checkEnvironment(tr *tree) (out []string) {
 	for _, f := range tr.files {
-		if f.test || underAny(f.dir, []string{"cmd", "config", "launch"}) {
+		if f.test || underAny(f.dir, []string{"cmd", "config", "launch", "examples"}) {
 			continue
 		}
 		for _, use := range tr.uses(f, "os") {
 			if slices.Contains([]string{"Getenv", "LookupEnv", "Environ", "ExpandEnv", "Args"}, use.name) {
-				out = append(out, fmt.Sprintf("%s uses os.%s, want that in cmd, config and launch only", use.place, use.name))
+				out = append(out, fmt.Sprintf("%s uses os.%s, want that in cmd, config, launch and examples only", use.place, use.name))
 			}
 		}
 	}

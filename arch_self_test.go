@@ -97,7 +97,7 @@ func TestRulesComplain(t *testing.T) {
 		{
 			"environment", "environment",
 			map[string]string{"train/a.go": "import \"os\"\nvar x = os.Getenv(\"X\")"},
-			"train/a.go:3:9 uses os.Getenv, want that in cmd, config and launch only",
+			"train/a.go:3:9 uses os.Getenv, want that in cmd, config, launch and examples only",
 		},
 		{"environment in cmd", "environment", map[string]string{"cmd/furlong/a.go": "import \"os\"\nvar x = os.Getenv(\"X\")"}, ""},
 		{"clock", "clocks and dice", map[string]string{"kv/a.go": "import clock \"time\"\nvar x = clock.Now()"}, "kv/a.go:3:9 uses time.Now, want a clock passed in"},

@@ -17,7 +17,7 @@ const (
 // PrintHelp writes what --help shows: purpose, usage, examples, then the flags by heading, with their defaults.
 func (s *Set) PrintHelp(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", wrap(s.purpose, 0), s.usage())
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", paragraphs(s.purpose), s.usage())
 	if len(s.examples) > 0 {
 		b.WriteString("\nExamples:\n")
 		for _, e := range s.examples {
@@ -186,6 +186,17 @@ func entry(head, text string) string {
 		head += strings.Repeat(" ", helpColumn-len(head))
 	}
 	return head + wrap(text, helpColumn) + "\n"
+}
+
+// paragraphs wraps text between empty lines, but for what begins with blanks: a table stays as it is.
+func paragraphs(text string) string {
+	all := strings.Split(strings.Trim(text, "\n"), "\n\n")
+	for i, p := range all {
+		if !strings.HasPrefix(p, " ") {
+			all[i] = wrap(p, 0)
+		}
+	}
+	return strings.Join(all, "\n\n")
 }
 
 // wrap breaks text at blanks; lines after the first are indented.

@@ -19,11 +19,19 @@ const parityPurpose = `Compares two engines token by token. A draws responses to
 bits, equal up to float32 rounding, as their formats explain, or a mistake: then the first layer and operation at fault, and the kind of mistake where it is a known one,
 as far as inner results are to be had. The exit code is 0 for what is explained, 1 for what is not, 2 for usage.
 
-A side is rollout or trainer (the engines of this binary, rollout against trainer without A and B), http://host:port (a server of SGLang's dialect: furlong serve, or SGLang
-itself), hf:DIR (the transformers library's model of a checkpoint, by a --python that has it), or dir:PATH (a recording, such as --out leaves in PATH/a and
-PATH/b). Behind rollout and trainer may stand a colon and options with commas between them: checkpoint=DIR, dtype=bf16|f32, format=bf16|fp8|fp8+fp4|..., kv=auto|fp8_e4m3,
-backend=cpu|ref, threads=N; of rollout also page=N, chunk=N, running=N, recent=N, cache=on|off; of trainer also tokens=N (of a micro-batch) and
-recompute.`
+A side is one of
+
+  rollout[:options]  the rollout engine of this binary: pages, prefix cache, prompts in chunks
+  trainer[:options]  the training engine of this binary; without A and B it is rollout against trainer
+  http://host:port   a server of SGLang's dialect: furlong serve, or SGLang itself
+  hf:DIR             the transformers library's model of a checkpoint, by a --python that has it
+  dir:PATH           a recording, such as --out leaves in PATH/a and PATH/b
+
+Options have commas between them:
+
+  both     checkpoint=DIR dtype=bf16|f32 format=bf16|fp8|fp8+fp4|... kv=auto|fp8_e4m3 backend=cpu|ref threads=N
+  rollout  page=N chunk=N running=N recent=N cache=on|off
+  trainer  tokens=N (of a micro-batch) recompute`
 
 // parityFlags is everything that furlong parity can be told.
 type parityFlags struct {
