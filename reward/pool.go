@@ -130,8 +130,8 @@ type judged struct {
 func (p *Pool) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 	limited, cancel := context.WithTimeout(ctx, p.deadline)
 	defer cancel()
-	done := make(chan judged, 1)
-	go func() { done <- call(limited, p.rewarder, *s) }()
+	done, own := make(chan judged, 1), *s // a grader that is left behind must not see s any more
+	go func() { done <- call(limited, p.rewarder, own) }()
 	var j judged
 	select {
 	case j = <-done:

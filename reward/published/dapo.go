@@ -26,7 +26,10 @@ func DAPO(response, gold string) (v Verdict, pred string) {
 		return Verdict{Raised: true}, pred
 	}
 	want, ok := truncated(x)
-	return Verdict{Right: ok && pred == want, Raised: !ok, How: "letter for letter"}, pred
+	if !ok || pred != want {
+		return Verdict{Raised: !ok}, pred
+	}
+	return Verdict{Right: true, How: "letter for letter"}, pred
 }
 
 // replaced and removed are the steps of the normal form, in their order.
