@@ -24,11 +24,13 @@ func attention() []known {
 		{
 			name: "FP8 cache", ops: atMix,
 			says:  "keeps attention state as an FP8 cache does, where the judge does not round it",
+			needs: func(j taps.Judge) bool { return !j.FP8 },
 			judge: func(j *taps.Judge, _ *pass) { j.FP8 = true },
 		},
 		{
 			name: "no FP8 cache", ops: atMix,
 			says:  "keeps attention state as it is, where the judge rounds it as an FP8 cache does",
+			needs: func(j taps.Judge) bool { return j.FP8 },
 			judge: func(j *taps.Judge, _ *pass) { j.FP8 = false },
 		},
 	}

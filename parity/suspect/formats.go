@@ -1,8 +1,11 @@
 package suspect
 
 import (
+	"slices"
+
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/parity/taps"
 	"furlong/quant"
 	"furlong/tensor"
 )
@@ -32,16 +35,23 @@ func formats() []known {
 			known{
 				name: "activations rounded", ops: []string{op},
 				says:    "rounds what goes into products to FP8, where the judge does not",
+				needs:   some(func(p *tensor.Param) bool { return quant.Quantises(p.Name) && !p.Rounds }),
 				kernels: func(k part) kernels.Backend { return rounding{k, op} },
 			},
 			known{
 				name: "activations not rounded", ops: []string{op},
 				says:    "multiplies quantised weights with activations as they are, where the judge rounds those to FP8",
+				needs:   some(func(p *tensor.Param) bool { return p.Rounds }),
 				kernels: func(k part) kernels.Backend { return unrounded{k, op} },
 			},
 		)
 	}
 	return list
+}
+
+// some reports whether any parameter of a judge is such.
+func some(such func(p *tensor.Param) bool) func(taps.Judge) bool {
+	return func(j taps.Judge) bool { return slices.ContainsFunc(j.Model.Params(), such) }
 }
 
 // recoded reads the quantised weights before a boundary otherwise.
@@ -53,7 +63,11 @@ type recoded struct {
 }
 
 func recoding(name, says, op string, make func(w *tensor.Tensor) *tensor.Tensor) known {
-	return known{name: name, says: says, ops: []string{op}, kernels: func(k part) kernels.Backend { return recoded{k, op, copies{}, make} }}
+	return known{
+		name: name, says: says, ops: []string{op},
+		needs:   some(func(p *tensor.Param) bool { return p.Value.Quantised() }),
+		kernels: func(k part) kernels.Backend { return recoded{k, op, copies{}, make} },
+	}
 }
 
 func scaling(name, says, op string, as func(byte) float32) known {

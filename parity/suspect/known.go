@@ -31,6 +31,7 @@ type known struct {
 	ops        []string
 
 	when    func(c config) bool           // whether it can be made in such a model; nil for any
+	needs   func(j taps.Judge) bool       // whether it changes anything in such a judge; nil where that is not known
 	kernels func(k part) kernels.Backend  // computes otherwise
 	over    func(at *pass) ops.Watch      // writes over what comes out of an op, before it is compared
 	judge   func(j *taps.Judge, at *pass) // changes what else a judge is
@@ -48,7 +49,7 @@ func (k known) Ops() []string { return k.ops }
 // Plant returns a judge that makes the mistake, and false where the model has no place for it.
 func (k known) Plant(j taps.Judge) (taps.Judge, bool) {
 	m, ok := j.Model.(configured)
-	if !ok || k.when != nil && !k.when(m.Config()) {
+	if !ok || k.when != nil && !k.when(m.Config()) || k.needs != nil && !k.needs(j) {
 		return j, false
 	}
 	at := newPass(j, m.Config())

@@ -138,6 +138,9 @@ type spun struct {
 func frequencies(name, says string, freq func(*pass) []float32, kinds ...dsv4.AttentionKind) known {
 	return known{
 		name: name, says: says, ops: atTurns,
+		when: func(c config) bool {
+			return slices.ContainsFunc(c.Layers, func(l dsv4.Layer) bool { return slices.Contains(kinds, l.Attention) })
+		},
 		kernels: func(k part) kernels.Backend { return spun{k, freq(k.at), kinds} },
 	}
 }
