@@ -277,3 +277,49 @@ func TestDistillationDrawsToTheTeacher(t *testing.T) {
 		t.Errorf("KL to the teacher went from %v to %v, want a quarter or less", before, after)
 	}
 }
+
+// The critic has a rate and a warm-up of its own, and the actor's where none is given.
+func TestTheCriticsOwnRate(t *testing.T) {
+	for _, tt := range []struct {
+		lr   float64
+		want [2]float64 // of both steps
+	}{{2e-2, [2]float64{5e-3, 1e-2}}, {0, [2]float64{2.5e-3, 5e-3}}} {
+		c := critics()
+		c.Steps, c.Critic.LR, c.Critic.Warmup = 1, tt.lr, 4
+		e := accompaniedCPU(t, c, dtype.F32)
+		for i, want := range tt.want {
+			stats := mustStep(t, e, batch(uint64(i), 1, 2))
+			if stats["train/lr-pg_1"] != want || stats["train/lr-pg_0"] != c.Optim.LR {
+				t.Errorf("step %d: rates are %v and %v, want %v and %v", i+1, stats["train/lr-pg_0"], stats["train/lr-pg_1"], c.Optim.LR, want)
+			}
+		}
+	}
+}
+
+// Values may move by a bound from what they were before the cycle, not from what they were before the step.
+func TestValuesMoveWithinACycle(t *testing.T) {
+	c := critics()
+	c.Loss.Est.ValueClip, c.Steps = 1e-6, 1
+	if first := mustStep(t, accompaniedCPU(t, c, dtype.F32), batch(1, 2, 4)); first["train/value_clipfrac"] != 0 {
+		t.Errorf("in the first step %v of the values have moved", first["train/value_clipfrac"])
+	}
+	c.Steps = 2
+	if both := mustStep(t, accompaniedCPU(t, c, dtype.F32), batch(1, 2, 4)); both["train/value_clipfrac"] == 0 {
+		t.Error("in two steps no value has moved")
+	}
+}
+
+// What spoils the critic's loss skips the step and is counted; the critic stays.
+func TestTheCriticSkips(t *testing.T) {
+	c := critics()
+	c.Steps, c.Critic.Only = 1, 9
+	e := accompaniedCPU(t, c, dtype.F32)
+	before := bothStates(e)
+	b := batch(1, 1, 2)
+	b.Cycle, b.Samples[0].Reward = 1, math.NaN()
+	stats, err := e.Step(t.Context(), b)
+	if err != nil || stats["train/skipped_steps"] != 1 {
+		t.Errorf("%v steps are skipped, %v, want 1", stats["train/skipped_steps"], err)
+	}
+	wantSame(t, "state", bothStates(e), before)
+}
