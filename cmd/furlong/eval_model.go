@@ -101,10 +101,13 @@ func serveOnce(ctx context.Context, engine rl.RolloutEngine, p *policy, r quant.
 	return engine.Resume(ctx)
 }
 
+// recipeGrader judges the problems that the recipe makes.
+const recipeGrader = "arithmetic"
+
 // grader returns the pool of graders that the flags ask for. Without a data file it is the recipe's.
 func grader(c reward.Config) (*reward.Pool, error) {
 	if c.Type == "" {
-		c.Type = "arithmetic"
+		c.Type = recipeGrader
 	}
 	outside, err := remotereward.New(c.Outside)
 	if err != nil {

@@ -109,7 +109,7 @@ func (f *trainFlags) evalSet(name, file string) *evalSet {
 		s.flags.Data = []string{name, file}
 	}
 	if s.reward.Type == "" && file == "" {
-		s.reward.Type = arithmetic.Set
+		s.reward.Type = recipeGrader
 	}
 	return s
 }
