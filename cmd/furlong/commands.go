@@ -27,6 +27,7 @@ func commands() []command {
 		{"inspect", "what is in a checkpoint", runInspect},
 		{"convert", "writes a checkpoint in other formats, names or files", runConvert},
 		{"eval", "evaluates a checkpoint on held-out problems", runEval},
+		{"data", "what is wrong with files of prompts: duplicates, labels, escapes, overlap", runData},
 		{"grade", "grades a file of answers as a run would", runGrade},
 		{"router", "spreads requests over several servers of one policy", runRouter},
 		{"config", "prints settings, where they come from, and recipes", runConfig},

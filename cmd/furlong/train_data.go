@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"furlong/chat"
 	"furlong/data"
-	"furlong/progress"
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/tokenizer"
@@ -25,24 +25,17 @@ func (e *env) openData(c data.Config, tok tokenizer.Tokenizer, model string, t t
 			return nil, err
 		}
 	}
-	var line *progress.Line
+	line, file := readingLine{env: e, talk: t}, 0
 	before := int64(0)
 	c.Progress = func(done, total int64) {
-		if line != nil && done < before { // the next file
-			line.Finish()
-			line = nil
+		if done < before {
+			file++
 		}
-		if before = done; line == nil && total >= longRead {
-			line = e.follow("data", "MB", total/1e6, t)
-		}
-		if line != nil {
-			line.Set(done/1e6, "")
-		}
+		before = done
+		line.set("data file "+strconv.Itoa(file+1), done, total)
 	}
 	set, err := data.Open(c, tok)
-	if line != nil {
-		line.Finish()
-	}
+	line.finish()
 	if err != nil {
 		return nil, err
 	}
