@@ -70,7 +70,8 @@ func (c *checker) add(k Check, advice string) {
 	}
 	c.checks = append(c.checks, k)
 	if !k.OK && !k.Ignored {
-		c.errs = append(c.errs, &CheckError{k, fmt.Sprintf("%s, or go on in spite of it with --ignore %s", advice, k.Name)})
+		all := append(slices.Clone(c.ignore), k.Name) // the flag's last list is the one that counts
+		c.errs = append(c.errs, &CheckError{k, fmt.Sprintf("%s, or go on in spite of it with --ignore %s", advice, strings.Join(all, " "))})
 	}
 }
 
@@ -88,6 +89,9 @@ func runChecks(ctx context.Context, a, b Side, sayA, sayB About, seqs []Sequence
 		return c.checks, err
 	}
 	c.scoring(ctx, a, b, seqs)
+	if ctx.Err() != nil { // who is interrupted says nothing of a side
+		return c.checks, context.Cause(ctx)
+	}
 	if err := c.err(); err != nil {
 		return c.checks, err
 	}
@@ -345,5 +349,5 @@ func (c *checker) vocabulary(a, b About, seqs []Sequence) {
 			}
 		}
 	}
-	c.add(k, "were these tokens made with another tokenizer?")
+	c.add(k, "make them with the tokenizer of this model")
 }

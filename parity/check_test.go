@@ -32,7 +32,7 @@ func TestChecks(t *testing.T) {
 		{"context of A", func(a, _ *About, _ []Sequence) { a.Context = 10 }, "length", []string{"sequence t1 has 3 tokens of prompt and 8 of response, and A's context has 10", "longer context"}},
 		{"context of B", func(_, b *About, _ []Sequence) { b.Context = 7 }, "length", []string{"B's context has 7"}},
 		{"no prompt", func(_, _ *About, seqs []Sequence) { seqs[0].Prompt = nil }, "length", []string{"sequence t0 has no prompt"}},
-		{"token beyond the vocabulary", func(_, b *About, _ []Sequence) { b.Vocab = 60 }, "vocabulary", []string{"token 0 of sequence t0 is 65, and B's vocabulary has 60", "another tokenizer"}},
+		{"token beyond the vocabulary", func(_, b *About, _ []Sequence) { b.Vocab = 60 }, "vocabulary", []string{"token 0 of sequence t0 is 65, and B's vocabulary has 60", "with the tokenizer of this model"}},
 		{"token below", func(_, _ *About, seqs []Sequence) { seqs[1].Response[2] = -1 }, "vocabulary", []string{"token 5 of sequence t1 is -1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,5 +185,27 @@ func TestMeaningThatCannotBeTold(t *testing.T) {
 		if c.Name == "meaning" && (!c.OK || !strings.Contains(c.A, "not told apart: the likeliest token takes nearly all") || c.B != "") {
 			t.Errorf("check is %+v, want A's meaning not told apart, and nothing of B", c)
 		}
+	}
+}
+
+// Who is interrupted while a side is tried is told so, and not that the side cannot score.
+func TestInterruptedCheck(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	a, b := &fake{about: bytesAbout("one"), lp: plainRule, refuse: context.Canceled}, &fake{about: bytesAbout("two"), lp: plainRule}
+	var failed *CheckError
+	if _, err := Run(ctx, a, b, options(texts(3))); !errors.Is(err, context.Canceled) || errors.As(err, &failed) {
+		t.Errorf("error is %v, want the interrupt alone", err)
+	}
+}
+
+// The flag's last list counts, so the advice names what is ignored already, too.
+func TestAdviceNamesAllThatIsIgnored(t *testing.T) {
+	a, b := &fake{about: bytesAbout("one"), lp: plainRule}, &fake{about: bytesAbout("two"), lp: plainRule}
+	b.about.Config["hidden_size"], a.about.State, b.about.State = 1, "aaaa", "bbbb"
+	o := options(texts(3))
+	o.Ignore = []string{"config"}
+	if _, err := Run(t.Context(), a, b, o); err == nil || !strings.Contains(err.Error(), "--ignore config weights") {
+		t.Errorf("error is %v, want one that advises --ignore config weights", err)
 	}
 }

@@ -53,8 +53,12 @@ type lineChoice struct {
 }
 
 // WriteRecord writes what a side said of sequences into a folder, which is made where it is not there. Taps are of the first sequences.
+// The list of sequences goes first where there is one, and is written last: a folder that was left half written is no record, and never one of two engines.
 func WriteRecord(dir string, about About, seqs []Sequence, scores []Scores, sets []*taps.Set) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(dir, sequencesFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	err := disk.Replace(filepath.Join(dir, aboutFile), func(w io.Writer) error {

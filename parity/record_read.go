@@ -20,6 +20,12 @@ const (
 
 // strict reads one JSON value that has no unknown key, and nothing behind it.
 func strict(raw []byte, to any) error {
+	switch {
+	case len(bytes.TrimSpace(raw)) == 0:
+		return errors.New("is empty, want one JSON object")
+	case bytes.HasPrefix(raw, []byte("\ufeff")):
+		return errors.New("begins with a byte order mark, want none")
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {

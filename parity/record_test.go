@@ -73,7 +73,8 @@ func TestHostileRecords(t *testing.T) {
 		name, record, sequences, want string
 	}{
 		{"nothing", "", "", "has no sequences.jsonl"},
-		{"empty", "", "\n", "line 1: EOF"},
+		{"empty", "", "\n", "line 1: is empty"},
+		{"a byte order mark", "", "\ufeff" + good, "line 1: begins with a byte order mark"},
 		{"no line", "", " ", "line 1:"},
 		{"other format", `{"format":"furlong-parity-record-2","about":{}}`, good, `format is "furlong-parity-record-2", want "furlong-parity-record-1"`},
 		{"unknown key of the record", `{"format":"furlong-parity-record-1","abut":{}}`, good, `unknown field "abut"`},
