@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 
 const parityPurpose = `Compares two engines token by token. A draws responses to prompts, both score them, and a verdict says in words what the difference is: the same
 bits, equal up to float32 rounding, as their formats explain, or a mistake: then the first layer and operation at fault, and the kind of mistake where it is a known one,
-as far as inner results are to be had. The exit code is 0 for what is explained, 1 for what is not, 2 for usage.
+as far as inner results are to be had. The exit code is 0 for what is explained, 1 for what is not, 2 for what could not be compared.
 
 A side is one of
 
@@ -112,8 +113,8 @@ func (f comparedFlags) Validate() error {
 			}
 		}
 	}
-	if !(f.Tolerance >= 0) {
-		bad("--tolerance is %v, want 0 or more", f.Tolerance)
+	if !(f.Tolerance >= 0) || math.IsInf(f.Tolerance, 1) {
+		bad("--tolerance is %v, want a finite number, 0 or more", f.Tolerance)
 	}
 	if f.Taps < 0 || f.Worst < 0 {
 		bad("--taps is %d and --worst %d, want 0 or more", f.Taps, f.Worst)
@@ -164,12 +165,21 @@ func runParity(ctx context.Context, e *env) int {
 	}
 	res, err := e.compareSides(ctx, f, args)
 	if err != nil {
-		return e.fail(err)
+		return e.noVerdict(err)
 	}
 	if err := e.tellParity(res, f.what); err != nil {
-		return e.fail(err)
+		return e.noVerdict(err)
 	}
 	return verdictCode(res.Report.Verdict)
+}
+
+// noVerdict reports an error for which there is no answer, or none that was told in full. Its exit code is never a verdict's: who watches for a difference would take a
+// server that is not there for one.
+func (e *env) noVerdict(err error) int {
+	if code := e.fail(err); code != exitFailed {
+		return code
+	}
+	return exitUsage
 }
 
 func verdictCode(v parity.Verdict) int {
@@ -179,17 +189,16 @@ func verdictCode(v parity.Verdict) int {
 	return exitOK
 }
 
-// tellParity prints the report and writes what is to be kept.
+// tellParity prints the report and writes what is to be kept. What cannot be kept is printed all the same.
 func (e *env) tellParity(res *parity.Result, f comparedFlags) error {
+	var kept error
 	if f.Out != "" {
-		if err := keepParity(f.Out, res); err != nil {
-			return err
-		}
+		kept = keepParity(f.Out, res)
 	}
 	if f.JSON {
-		return json.NewEncoder(e.stdout).Encode(res.Report)
+		return errors.Join(json.NewEncoder(e.stdout).Encode(res.Report), kept)
 	}
-	if err := res.Report.Text(e.stdout); err != nil {
+	if err := errors.Join(res.Report.Text(e.stdout), kept); err != nil {
 		return err
 	}
 	if f.Out != "" {
@@ -275,8 +284,13 @@ func (p *parityJob) settings(args []string) parity.Settings {
 	return s
 }
 
-// prepare reads what sides are named and which tokens they get.
+// prepare reads what sides are named and which tokens they get, and tries whether what comes of it can be kept.
 func (p *parityJob) prepare(names ...string) error {
+	if out := p.f.what.Out; out != "" {
+		if err := canKeep(out); err != nil {
+			return fmt.Errorf("--out: %w", err)
+		}
+	}
 	p.policies, p.records = map[string]*policy{}, map[string]*parity.Record{}
 	for _, name := range names {
 		s, err := parseSide(name)

@@ -107,8 +107,8 @@ func (p *parityJob) judged(ctx context.Context, s tappedSide, plain []taps.Diff)
 	return d, nil
 }
 
-// judgeFor returns a trainer in a side's formats, as far as this binary has them. All sides have one judge's model: that of the first side of this binary, else of
-// --hf-checkpoint, else of the library's. It must be of the side's model and weights where both say which, unless that was to be ignored.
+// judgeFor returns a trainer in a side's formats, as far as this binary has them. All sides have one judge's model: that of --hf-checkpoint where a side is of it, else of
+// the first side of this binary, else of the library's. It must be of the side's model and weights where both say which, unless that was to be ignored.
 func (p *parityJob) judgeFor(ctx context.Context, s tappedSide) (*trainerSide, error) {
 	spec := p.judgeSpec()
 	if own(s.About) {
@@ -132,11 +132,16 @@ func (p *parityJob) judgeFor(ctx context.Context, s tappedSide) (*trainerSide, e
 
 func (p *parityJob) judgeSpec() sideSpec {
 	spec := sideSpec{text: "trainer", kind: "trainer"}.over(p.f.model)
+	named := spec.built.model.Checkpoint
 	for _, x := range p.specs {
-		if x.kind == "rollout" || x.kind == "trainer" {
-			spec.built.model = x.built.model
-			return spec
+		if x.kind != "rollout" && x.kind != "trainer" {
+			continue
 		}
+		spec.built.model = x.built.model
+		if p.ofModel(named) {
+			spec.built.model.Checkpoint = named
+		}
+		return spec
 	}
 	for _, x := range p.specs {
 		if x.kind == "hf" && spec.built.model.Checkpoint == "" {
@@ -144,6 +149,17 @@ func (p *parityJob) judgeSpec() sideSpec {
 		}
 	}
 	return spec
+}
+
+// ofModel reports whether a side is held to be of the model that --hf-checkpoint names: an engine of this binary that names no other, or anything that is not one.
+func (p *parityJob) ofModel(named string) bool {
+	for _, x := range p.specs {
+		built := x.kind == "rollout" || x.kind == "trainer"
+		if built && x.built.model.Checkpoint == named || !built && named != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // judgeFits returns an error where a judge is of another model or other weights than a side.

@@ -20,21 +20,20 @@ func (e *env) parityOfOne(ctx context.Context, f *parityFlags, args []string) in
 		err = e.tellSelf(rep, f.what)
 	}
 	if err != nil {
-		return e.fail(err)
+		return e.noVerdict(err)
 	}
 	return verdictCode(rep.Verdict)
 }
 
 func (e *env) tellSelf(rep *parity.SelfReport, f comparedFlags) error {
+	var kept error
 	if f.Out != "" {
-		if err := keepSelf(f.Out, rep); err != nil {
-			return err
-		}
+		kept = keepSelf(f.Out, rep)
 	}
 	if f.JSON {
-		return json.NewEncoder(e.stdout).Encode(rep)
+		return errors.Join(json.NewEncoder(e.stdout).Encode(rep), kept)
 	}
-	return rep.Text(e.stdout)
+	return errors.Join(rep.Text(e.stdout), kept)
 }
 
 func (e *env) selfParity(ctx context.Context, f *parityFlags, args []string) (*parity.SelfReport, error) {

@@ -64,6 +64,9 @@ func (b *builtSpec) read(side, kind, text string) error {
 	return errors.Join(errs...)
 }
 
+// mostCount is more tokens, sequences or threads than any option of a side is good for: engines take memory for as many at once.
+const mostCount = 1 << 20
+
 // option reads one option.
 func (b *builtSpec) option(kind, name, value string, has bool) error {
 	if name == "recompute" && kind == "trainer" && !has {
@@ -72,8 +75,8 @@ func (b *builtSpec) option(kind, name, value string, has bool) error {
 	}
 	if counts := b.counts(kind); counts[name] != nil {
 		n, err := strconv.Atoi(value)
-		if err != nil || n < 1 {
-			return fmt.Errorf("%s is %q, want a number of at least 1", name, value)
+		if err != nil || n < 1 || n > mostCount {
+			return fmt.Errorf("%s is %q, want a number from 1 to %d", name, value, mostCount)
 		}
 		*counts[name] = n
 		return nil

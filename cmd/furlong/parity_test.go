@@ -143,8 +143,8 @@ func TestParityFindsAChangedModel(t *testing.T) {
 	} {
 		dir := withConfig(t, tt.from, tt.to)
 		_, code, says := compares(t, "rollout", "trainer:checkpoint="+dir, "--num-prompts", "4")
-		if code != exitFailed || !strings.Contains(says, "config: "+tt.differs) {
-			t.Errorf("exit code %d, want 1 and %q: %s", code, tt.differs, says)
+		if code != exitUsage || !strings.Contains(says, "config: "+tt.differs) {
+			t.Errorf("exit code %d, want 2 and %q: %s", code, tt.differs, says)
 		}
 		rep, code, says := compares(t, "rollout", "trainer:checkpoint="+dir, "--num-prompts", "4", "--ignore", "config")
 		if code != exitFailed || rep == nil {
@@ -186,8 +186,8 @@ func TestParityWithAServer(t *testing.T) {
 	if a := rep.A; a.Kind != "server" || a.Weights != "bf16" || a.State != rep.B.State || a.Version != "default" {
 		t.Errorf("the server is %+v, want the trainer's state", a)
 	}
-	if _, code, says := compares(t, address, "trainer", "--num-prompts", "2", "--max-new-tokens", "600"); code != exitFailed || !strings.Contains(says, "A's context has 512") {
-		t.Errorf("exit code %d, want 1 and the context of 512: %s", code, says)
+	if _, code, says := compares(t, address, "trainer", "--num-prompts", "2", "--max-new-tokens", "600"); code != exitUsage || !strings.Contains(says, "A's context has 512") {
+		t.Errorf("exit code %d, want 2 and the context of 512: %s", code, says)
 	}
 	if rep, code, says := compares(t, address, address, "--num-prompts", "2"); code != exitOK || rep.Verdict.Kind != parity.SameBits {
 		t.Errorf("exit code %d: %s", code, says)
@@ -285,8 +285,8 @@ func TestParityNamesWhatAServerTells(t *testing.T) {
 		{"other weights on the way", updated, `its weights changed on the way, from "default" on`},
 	} {
 		_, code, says := compares(t, tt.url, "trainer", "--num-prompts", "4")
-		if code != exitFailed || !strings.Contains(says, tt.want) {
-			t.Errorf("%s: exit code %d, want 1 and %q: %s", tt.name, code, tt.want, says)
+		if code != exitUsage || !strings.Contains(says, tt.want) {
+			t.Errorf("%s: exit code %d, want 2 and %q: %s", tt.name, code, tt.want, says)
 		}
 	}
 }
