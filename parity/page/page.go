@@ -28,7 +28,7 @@ func write(w io.Writer, name string, data any) error {
 
 // functions are what the templates call.
 var functions = template.FuncMap{
-	"nats": nats, "percent": percent, "show": show, "plus": func(a, b int) int { return a + b },
+	"nats": nats, "percent": percent, "show": show, "lines": lines, "plus": func(a, b int) int { return a + b },
 	"finite": func(f parity.Figure) bool { return finite(float64(f)) },
 	"share":  func(part, of int) string { return percent(parity.Figure(float64(part) / float64(of))) },
 }

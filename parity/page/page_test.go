@@ -143,6 +143,18 @@ func TestShow(t *testing.T) {
 	}
 }
 
+// Prompts keep their lines, and turn nothing around.
+func TestLines(t *testing.T) {
+	if got, want := lines("a\tb\n \u202ec\x1b\r\u2028\xff"), "a\tb\n ⟨U+202E⟩c⟨U+001B⟩⟨U+000D⟩⟨U+2028⟩\ufffd"; got != want {
+		t.Errorf("lines gives %q, want %q", got, want)
+	}
+	r := example()
+	r.Sequences[0].Prompt = "one\n\u202etwo\x1b"
+	if page := html.UnescapeString(render(t, r)); !strings.Contains(page, "one\n⟨U+202E⟩two⟨U+001B⟩") {
+		t.Error("the page does not show what a prompt hides")
+	}
+}
+
 func TestSurvival(t *testing.T) {
 	rows := []parity.SequenceRow{{A: parity.Figures{0, 1, 2, 3}, B: parity.Figures{0, 2, 0, float32(math.NaN())}}}
 	c := survival(rows, func(r *parity.SequenceRow) parity.Figures { return r.A })

@@ -55,11 +55,30 @@ func show(text string) string {
 			b.WriteRune('␣')
 		case r == unicode.ReplacementChar:
 			b.WriteRune('�')
-		case unicode.Is(unicode.C, r) || r == 0x2028 || r == 0x2029:
-			fmt.Fprintf(&b, "⟨U+%04X⟩", r)
+		case acts(r):
+			b.WriteString(numbered(r))
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
 }
+
+// lines returns text of several lines, its line ends and tabs as they are, and what acts on its surroundings by number.
+func lines(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if acts(r) && r != '\n' && r != '\t' {
+			b.WriteString(numbered(r))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// acts reports whether a character does something to those around it, or is not to be seen.
+func acts(r rune) bool { return unicode.Is(unicode.C, r) || r == 0x2028 || r == 0x2029 }
+
+// numbered writes a character as its number.
+func numbered(r rune) string { return fmt.Sprintf("⟨U+%04X⟩", r) }
