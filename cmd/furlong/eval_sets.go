@@ -64,7 +64,7 @@ func readEvalConfig(path string) (*evalConfig, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return nil, fmt.Errorf("--eval-config: %s: want a JSON object with defaults and datasets: %w", path, err)
+		return nil, fmt.Errorf("--eval-config: %s: want a JSON object (not YAML) with defaults and datasets: %w", path, err)
 	}
 	if d.More() {
 		return nil, fmt.Errorf("--eval-config: %s: holds more than one JSON object", path)
