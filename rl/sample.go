@@ -159,8 +159,8 @@ type Sample struct {
 	TrainLogProbs []float32 // of the same tokens, by the trainer before the cycle's first step
 	RefLogProbs   []float32 // of the same tokens, by the frozen reference; nil without one
 	Entropy       []float32 // nats, by the trainer
-	Advantage     float64
-	TrainExperts  *Routes `json:",omitempty"` // of all tokens but the last, by the pass that gave TrainLogProbs; nil when they are not to be replayed
+	Advantage     float64   // mean over its tokens
+	TrainExperts  *Routes   `json:",omitempty"` // of all tokens but the last, by the pass that gave TrainLogProbs; nil when they are not to be replayed
 }
 
 // Tokens returns prompt and response, end to end.

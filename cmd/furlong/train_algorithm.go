@@ -117,5 +117,16 @@ func (j *job) beside(what string, wanted bool, checkpoint string) (model.Model, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	if err := errors.Join(knowsTokens(p.Model, j.policy.Model), p.holds(j.f.rollout.Context)); err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
 	return p.Model, nil
+}
+
+// knowsTokens reports a model that other tokens mean something to than to the actor. Ids alone can't tell; their number can.
+func knowsTokens(m, actor model.Model) error {
+	if m.Vocab() != actor.Vocab() {
+		return fmt.Errorf("it knows %d tokens, want the actor's %d", m.Vocab(), actor.Vocab())
+	}
+	return nil
 }
