@@ -13,8 +13,7 @@ metrics/* api/* door
 metrics api/openai reward/published
 tensor reward data/* summary metrics/run chat
 data reward/sheet
-data/doctor
-device
+device data/doctor
 device/gpu kernels comm quant checkpoint weightsync
 kernels/ref comm/* checkpoint/safetensors rl/rltest
 kernels/* checkpoint/* starter
