@@ -114,3 +114,18 @@ func TestParityNamesTheSideAtFault(t *testing.T) {
 		}
 	}
 }
+
+// Two recordings of a model that nobody names are not judged by the one inside the binary, whatever is to be ignored: all of it would be at fault.
+func TestParityGuessesNoJudge(t *testing.T) {
+	kept := filepath.Join(t.TempDir(), "kept")
+	same, other := withConfig(t, `"hc_sinkhorn_iters": 20`, `"hc_sinkhorn_iters": 3`), withConfig(t, `"sliding_window": 16`, `"sliding_window": 12`)
+	compares(t, "rollout:checkpoint="+same, "trainer:checkpoint="+other, "--num-prompts", "2", "--taps", "1", "--ignore", "config", "--out", kept)
+	a, b := "dir:"+filepath.Join(kept, "a"), "dir:"+filepath.Join(kept, "b")
+	rep, code, says := compares(t, a, b, "--taps", "1", "--ignore", "config", "weights")
+	if code != exitFailed || rep == nil || rep.Divergence == nil || rep.Divergence.Method != "growth" || !strings.Contains(strings.Join(rep.Verdict.More, " "), "--hf-checkpoint names its model") {
+		t.Errorf("exit code %d, want 1 and growth from op to op: %s", code, says)
+	}
+	if rep, _, says = compares(t, a, b, "--taps", "1", "--ignore", "config", "--hf-checkpoint", same); rep == nil || rep.Verdict.Where != "layer 0, attn_hc.comb" || !strings.Contains(rep.Verdict.Says, "in B") {
+		t.Errorf("with the model named: %s", says)
+	}
+}

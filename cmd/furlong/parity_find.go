@@ -162,9 +162,23 @@ func (p *parityJob) ofModel(named string) bool {
 	return false
 }
 
-// judgeFits returns an error where a judge is of another model or other weights than a side.
+// guessed reports whether no side and no flag says of which model the judge is to be: then it is the model inside the binary, which the sides need not have.
+func (p *parityJob) guessed() bool {
+	for _, x := range p.specs {
+		if x.kind == "rollout" || x.kind == "trainer" || x.kind == "hf" {
+			return false
+		}
+	}
+	return p.f.model.Checkpoint == ""
+}
+
+// judgeFits returns an error where a judge is of another model or other weights than a side. To ignore that is to trust the judge that was named; one that was guessed must
+// have the side's very shape and weights.
 func (p *parityJob) judgeFits(judge, side parity.About) error {
 	says := parity.DifferentConfigs(judge.Config, side.Config)
+	if p.guessed() && (len(says) > 0 || side.State == "" || judge.State != side.State) {
+		return errors.New("the side is not known to be of the model inside this binary (--hf-checkpoint names its model)")
+	}
 	if len(says) > 0 && !contains(p.f.what.Ignore, "config") {
 		return fmt.Errorf("the judge is another model: %s (--hf-checkpoint names the model)", strings.Join(says, ", "))
 	}
@@ -202,7 +216,7 @@ func grown(a, b parity.Found, plain []taps.Diff, why error) (*parity.Divergence,
 	}
 	d := divergence(f, "growth", "")
 	if why != nil {
-		d.More = append(d.More, fmt.Sprintf("No judge: %v.", why))
+		d.More = append(d.More, "No judge: "+strings.ReplaceAll(why.Error(), "\n", "; ")+".")
 	}
 	return d, nil
 }
