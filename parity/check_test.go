@@ -209,3 +209,14 @@ func TestAdviceNamesAllThatIsIgnored(t *testing.T) {
 		t.Errorf("error is %v, want one that advises --ignore config weights", err)
 	}
 }
+
+// Nor is there a verdict where the interrupt comes while a twin shows what formats make: the gap would be told as one that they do not explain.
+func TestInterruptedTwin(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	a, b := &fake{about: bytesAbout("one"), lp: plainRule}, &fake{about: bytesAbout("two"), lp: shifted(func(int) float32 { return -0.1 })}
+	b.about.Weights = "bf16 fp8"
+	b.twin = func(About) (Side, error) { stop(); return nil, ctx.Err() }
+	if res, err := Run(ctx, a, b, options(texts(3))); res != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("result is %v, error %v, want the interrupt", res, err)
+	}
+}

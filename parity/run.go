@@ -66,12 +66,11 @@ func Run(ctx context.Context, a, b Side, o Options) (*Result, error) {
 		r.Progress = func(string, int, int) {}
 	}
 	r.rep = r.res.Report
-	for _, stage := range []func(context.Context) error{r.check, r.draw, r.score, r.tap, r.compare, r.find} {
+	for _, stage := range []func(context.Context) error{r.check, r.draw, r.score, r.tap, r.compare, r.find, r.judge} {
 		if err := stage(ctx); err != nil {
 			return nil, err
 		}
 	}
-	r.judge(ctx)
 	return r.res, nil
 }
 
@@ -331,12 +330,17 @@ func (r *run) judging() judging {
 	return judging{r.rep.A, r.rep.B, r.Settings.Tolerance, r.rep.Comparisons, r.twin, r.twinSays, r.rep.Divergence}
 }
 
-// judge gives the verdict. Where formats differ a twin shows first what they make.
-func (r *run) judge(ctx context.Context) {
-	if err := r.tryTwin(ctx); err != nil && !errors.Is(err, ErrNoTwin) {
+// judge gives the verdict. Where formats differ a twin shows first what they make; without what it shows an interrupted comparison has no verdict.
+func (r *run) judge(ctx context.Context) error {
+	err := r.tryTwin(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil && !errors.Is(err, ErrNoTwin):
 		r.note("what the formats make could not be computed: %v", err)
 	}
 	r.rep.Verdict = r.judging().verdict()
+	return nil
 }
 
 // tryTwin has one side take the other's formats, where they differ and gaps are beyond rounding, and compares the two.
