@@ -76,7 +76,8 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 }
 
 // reports are what rl.Report asks for, which a loop does not.
-var reports = map[string]bool{"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true}
+var reports = map[string]bool{"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true,
+	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true}
 
 // batch draws groups of two samples.
 func batch(cycle, groups int) Batch {
