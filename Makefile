@@ -29,7 +29,7 @@ test:
 
 # Left out: what computes for long and starts no goroutine of its own, and the program's tests, which start it again and again.
 race:
-	CGO_ENABLED=1 $(GO) test -race -short -tags invariants $$($(GO) list $(PKG) | grep -v -E '/(cmd/furlong|oracle|ops|kernels/ref|kernels/kerneltest|model/dsv4)$$')
+	CGO_ENABLED=1 $(GO) test -race -short -tags invariants $$($(GO) list $(PKG) | grep -v -E '/(cmd/furlong|oracle|ops|kernels/ref|kernels/kerneltest|model/dsv4|parity/(diverge|suspect|paritytest))$$')
 
 vet:
 	$(GO) vet $(PKG)

@@ -75,7 +75,7 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 	return s
 }
 
-// reports are what rl.Report asks for, which a loop does not.
+// reports are fields that bodies do not hold: what only rl.Report asks for, and choices, which are for the step alone.
 var reports = map[string]bool{"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true,
 	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true}
 
