@@ -113,6 +113,9 @@ func (j *job) grade(ctx context.Context, all []*rl.Sample) error {
 	if counts.First != nil {
 		j.log.Warn("grader", "invalid", counts.Invalid, "timeout", counts.Timeout, "broken", counts.Broken, "first", counts.First.Error())
 	}
+	if counts.Over+counts.Raised > 0 {
+		j.log.Warn("grader", "wrong_since_too_large", counts.Over, "wrong_since_the_published_one_breaks", counts.Raised)
+	}
 	return err
 }
 
