@@ -147,6 +147,24 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
+// Problems from one template with other numbers are not near, whatever their labels; with other labels neither.
+func TestTemplatesAreNotNear(t *testing.T) {
+	text := "A farmer has %d cows and buys %d more at the market in town. How many legs do all of the cows of the farmer have after the market?"
+	rows := []any{}
+	for i := range 20 {
+		rows = append(rows, map[string]any{"input": fmt.Sprintf(text, 10+i, 50-i), "label": "240"})
+	}
+	less := strings.Replace(text, "How many", "At least how many", 1)
+	rows = append(rows, map[string]any{"input": fmt.Sprintf(less, 10, 50), "label": "1"})
+	if _, r := examine(t, options(t, write(t, "a.jsonl", rows...))); len(r.Findings) > 0 {
+		t.Errorf("report is\n%v", r)
+	}
+	rows = append(rows, map[string]any{"input": fmt.Sprintf(less, 10, 50) + " Think.", "label": "1"})
+	if _, r := examine(t, options(t, write(t, "a.jsonl", rows...))); found(r)["near-duplicate"] != 1 {
+		t.Errorf("report is\n%v", r)
+	}
+}
+
 // What only looks like a finding is none.
 func TestNoFinding(t *testing.T) {
 	for _, text := range []string{
