@@ -28,21 +28,18 @@ func newLines(r io.Reader, limit int) *lines {
 	return &lines{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
-// next returns the next line that is not blank, and io.EOF after the last.
+// next returns the next line, without Text if it is blank, and io.EOF after the last.
 func (l *lines) next() (Row, error) {
-	for {
-		text, fault, err := l.line()
-		if err != nil {
-			return Row{}, err
-		}
-		if fault == nil && len(bytes.TrimSpace(text)) == 0 {
-			return Row{Number: l.number, Offset: l.begin}, nil
-		}
-		if fault == nil {
-			fault = check(text)
-		}
-		return Row{Number: l.number, Offset: l.begin, Text: text, Fault: fault}, nil
+	text, fault, err := l.line()
+	if err != nil {
+		return Row{}, err
 	}
+	row := Row{Number: l.number, Offset: l.begin, Fault: fault}
+	if fault != nil || len(bytes.TrimSpace(text)) == 0 {
+		return row, nil
+	}
+	row.Text, row.Fault = text, check(text)
+	return row, nil
 }
 
 // line returns the next line without its end. What is beyond the limit is read and not kept.
