@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,12 +129,7 @@ func (f comparedFlags) Validate() error {
 }
 
 func contains(all []string, s string) bool {
-	for _, x := range all {
-		if x == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(all, s)
 }
 
 // Validate reports what is wrong with f, in the words of the flags.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"furlong/parity"
@@ -34,14 +35,14 @@ func (p *parityJob) find(ctx context.Context, a, b parity.Found) (*parity.Diverg
 	}
 	var first *parity.Divergence
 	var failed []error
-	judged := ""
+	var judged []string
 	for _, s := range sides {
 		if s.Taps == nil {
 			continue
 		}
 		d, err := p.judged(ctx, s, plain)
 		if err == nil {
-			judged += s.name
+			judged = append(judged, s.name)
 		}
 		switch {
 		case err != nil:
@@ -55,9 +56,8 @@ func (p *parityJob) find(ctx context.Context, a, b parity.Found) (*parity.Diverg
 		}
 	}
 	if first != nil {
-		if first.Judged = judged; len(judged) == 2 {
-			first.Judged = "AB"
-		}
+		slices.Sort(judged)
+		first.Judged = strings.Join(judged, "")
 		return first, nil
 	}
 	if a.Taps == nil || b.Taps == nil {
