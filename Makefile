@@ -22,7 +22,7 @@ TOOL     := $(GO) tool -modfile=tools/go.mod
 .DEFAULT_GOAL := build
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o furlong ./cmd/furlong
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o furlong ./cmd/furlong
 
 test:
 	$(GO) test $(PKG)
