@@ -289,6 +289,8 @@ func TestCorrectionsByHand(t *testing.T) {
 	}
 	icepop := Default()
 	icepop.IS, icepop.TISLow = "icepop", 0.5
+	fromOne, toOne := icepop, icepop
+	fromOne.TISLow, toOne.TISClip = 1, 1
 	for _, tt := range []struct {
 		name string
 		c    Config
@@ -297,6 +299,8 @@ func TestCorrectionsByHand(t *testing.T) {
 	}{
 		{"tis caps", Default(), []float32{two, 2 * two, half, inf}, []float64{2, 2, .5, 2}},
 		{"icepop masks", icepop, []float32{two / 2, 2 * two, half / 2, 2 * half, inf}, []float64{math.Sqrt2, 0, math.Sqrt(.5), 0, 0}},
+		{"a bound is inside, the lower", fromOne, []float32{0, half}, []float64{1, 0}},
+		{"a bound is inside, the upper", toOne, []float32{0, two}, []float64{1, 0}},
 		{"tokens truncated", mis(func(*MIS) {}), []float32{3 * two, 3 * half}, []float64{2, .125}},
 		{"tokens clipped, lower bound 1/2", mis(func(m *MIS) { m.Mode = clip }), []float32{3 * two, 3 * half}, []float64{2, .5}},
 		{"a product", mis(func(m *MIS) { m.Level, m.Upper = Sequence, 8 }), []float32{two, two, half}, []float64{2, 2, 2}},
