@@ -2,7 +2,6 @@ package taps
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"furlong/dtype"
@@ -259,4 +258,4 @@ func over[E any](x, y []E, at int) []E {
 }
 
 // Finite reports whether v is a number.
-func finite(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+func finite(v float32) bool { return v-v == 0 } // what is no number differs from itself
