@@ -24,12 +24,13 @@ TOOL     := $(GO) tool -modfile=tools/go.mod
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o furlong ./cmd/furlong
 
+# The program's tests take minutes; beside other work on two cores they come near to go test's ten.
 test:
-	$(GO) test $(PKG)
+	$(GO) test -timeout 20m $(PKG)
 
 # Left out: what computes for long and starts no goroutine of its own, and the program's tests, which start it again and again.
 race:
-	CGO_ENABLED=1 $(GO) test -race -short -tags invariants $$($(GO) list $(PKG) | grep -v -E '/(cmd/furlong|oracle|ops|kernels/ref|kernels/kerneltest|model/dsv4|parity/(diverge|suspect|paritytest))$$')
+	CGO_ENABLED=1 $(GO) test -timeout 20m -race -short -tags invariants $$($(GO) list $(PKG) | grep -v -E '/(cmd/furlong|oracle|ops|kernels/ref|kernels/kerneltest|model/dsv4|parity/(diverge|suspect|paritytest))$$')
 
 vet:
 	$(GO) vet $(PKG)
