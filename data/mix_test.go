@@ -137,7 +137,7 @@ func TestResumeRefusesAChangedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := strings.Split(strings.TrimPrefix(file, "s0="), ",")[0]
+	path, _, _ := strings.Cut(strings.TrimPrefix(file, "s0="), ",")
 	for _, tt := range []struct{ name, content, file, want string }{
 		{"a label", strings.Replace(numbered(5), `"l":"3"`, `"l":"4"`, 1), file, "f0.jsonl had 5 prompts with digest"},
 		{"metadata", strings.Replace(numbered(5), `"l":"3"`, `"l":"3","m":{}`, 1), file, "f0.jsonl had 5 prompts with digest"},

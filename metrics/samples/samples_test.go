@@ -76,8 +76,10 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 }
 
 // reports are fields that bodies do not hold: what only rl.Report asks for, and choices, which are for the step alone.
-var reports = map[string]bool{"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true,
-	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true}
+var reports = map[string]bool{
+	"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true,
+	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true,
+}
 
 // batch draws groups of two samples.
 func batch(cycle, groups int) Batch {
