@@ -145,18 +145,16 @@ func (r *rolloutSide) DrawnTaps(ctx context.Context, s parity.Sequence, d parity
 	}
 	q := drawing([]parity.Sequence{s}, d)
 	q[0].Sampling.Seed, q[0].Sampling.MaxTokens = s.Seed, len(s.Response)
-	r.model.listen(s.Tokens(), len(s.Prompt))
-	var again *rl.Sample
-	err := r.generate(ctx, q, func(_ int, a *rl.Sample) { again = a }, func(int) {})
-	set, heard := r.model.heard()
-	if err := cmp.Or(err, heard); err != nil {
-		return nil, err
-	}
-	if !slices.Equal(again.Response, s.Response) {
-		return nil, fmt.Errorf("drawn again with the same seed it is another response: %v, want %v", again.Response, s.Response)
-	}
-	set.Origin = r.about.Name + ", drawing"
-	return set, set.AddLogProbs(len(s.Prompt), again.LogProbs)
+	return r.model.hear(s, r.about.Name+", drawing", func() ([]float32, error) {
+		var again *rl.Sample
+		if err := r.generate(ctx, q, func(_ int, a *rl.Sample) { again = a }, func(int) {}); err != nil {
+			return nil, err
+		}
+		if !slices.Equal(again.Response, s.Response) {
+			return nil, fmt.Errorf("drawn again with the same seed it is another response: %v, want %v", again.Response, s.Response)
+		}
+		return again.LogProbs, nil
+	})
 }
 
 // drawing returns the requests that answer prompts. A response's seed depends on its place alone.
@@ -207,14 +205,7 @@ func (r *rolloutSide) Taps(ctx context.Context, s parity.Sequence) (*taps.Set, e
 	if err := r.engine.Flush(ctx); err != nil {
 		return nil, err
 	}
-	r.model.listen(s.Tokens(), len(s.Prompt))
-	got, err := r.Score(ctx, []parity.Sequence{s}, func(int) {})
-	set, heard := r.model.heard()
-	if err := cmp.Or(err, heard); err != nil {
-		return nil, err
-	}
-	set.Origin = r.about.Name
-	return set, set.AddLogProbs(len(s.Prompt), got[0].LogProbs)
+	return r.model.hear(s, r.about.Name, func() ([]float32, error) { return logProbsOf(ctx, r, s) })
 }
 
 // Twin returns the engine with another side's formats.

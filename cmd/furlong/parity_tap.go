@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
+	"context"
+
 	"furlong/kv"
 	"furlong/model/dsv4"
 	"furlong/ops"
+	"furlong/parity"
 	"furlong/parity/taps"
 	"furlong/tensor"
 )
@@ -20,16 +24,17 @@ type tappedModel struct {
 	pass func() // is called when a pass begins; nil for nobody
 }
 
-// listen records what the model computes of a sequence whose response begins after prompt tokens.
-func (m *tappedModel) listen(tokens []int32, prompt int) {
-	m.rec, m.set, m.prompt = taps.NewRecorder(m.Model), taps.NewSet(tokens), prompt
-}
-
-// heard ends that, and returns what was recorded.
-func (m *tappedModel) heard() (*taps.Set, error) {
-	set, err := m.set, m.rec.Err()
+// hear records what the model computes of s while compute runs, which returns the logprobs of the response.
+func (m *tappedModel) hear(s parity.Sequence, origin string, compute func() ([]float32, error)) (*taps.Set, error) {
+	rec, set := taps.NewRecorder(m.Model), taps.NewSet(s.Tokens())
+	m.rec, m.set, m.prompt = rec, set, len(s.Prompt)
+	lps, err := compute()
 	m.rec, m.set = nil, nil
-	return set, err
+	if err := cmp.Or(err, rec.Err()); err != nil {
+		return nil, err
+	}
+	set.Origin = origin
+	return set, set.AddLogProbs(len(s.Prompt), lps)
 }
 
 // watched returns a context like c that shows the recorder what is computed.
@@ -72,4 +77,13 @@ func (m *tappedModel) Final(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor {
 		m.ends = m.ends[n:]
 	}
 	return m.Model.Final(m.watched(c), x)
+}
+
+// logProbsOf returns what a side scores one sequence with.
+func logProbsOf(ctx context.Context, side parity.Side, s parity.Sequence) ([]float32, error) {
+	got, err := side.Score(ctx, []parity.Sequence{s}, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	return got[0].LogProbs, nil
 }

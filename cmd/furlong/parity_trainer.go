@@ -83,14 +83,7 @@ func (t *trainerSide) Score(ctx context.Context, seqs []parity.Sequence, done fu
 
 // Taps records what the engine computes of a sequence while it scores it.
 func (t *trainerSide) Taps(ctx context.Context, s parity.Sequence) (*taps.Set, error) {
-	t.model.listen(s.Tokens(), len(s.Prompt))
-	got, err := t.Score(ctx, []parity.Sequence{s}, func(int) {})
-	set, heard := t.model.heard()
-	if err := cmp.Or(err, heard); err != nil {
-		return nil, err
-	}
-	set.Origin = t.about.Name
-	return set, set.AddLogProbs(len(s.Prompt), got[0].LogProbs)
+	return t.model.hear(s, t.about.Name, func() ([]float32, error) { return logProbsOf(ctx, t, s) })
 }
 
 // Twin returns the engine with another side's formats.

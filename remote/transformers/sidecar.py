@@ -131,8 +131,8 @@ class Taps:
         self.part = {}  # left halves of what two modules make together
         self.places = {}  # attention modules to the beginnings of their names
         self.products = None  # (input, output) of matrix products while experts run
-        self.library = sys.modules[type(self.model).__module__]
-        self.attention = self.library.eager_attention_forward
+        self.source = sys.modules[type(self.model).__module__]
+        self.attention = self.source.eager_attention_forward
 
     def hook(self):
         """Hangs itself into the model until undo is closed."""
@@ -143,8 +143,8 @@ class Taps:
         self.after(top.hc_head, lambda y: self.keep("hc_head", y[0]))
         self.after(top.norm, lambda y: self.keep("final_norm", y[0]))
         self.after(self.model.lm_head, lambda y: self.keep("logits", y[0]))
-        self.undo.callback(setattr, self.library, "eager_attention_forward", self.attention)
-        self.library.eager_attention_forward = self.attend
+        self.undo.callback(setattr, self.source, "eager_attention_forward", self.attention)
+        self.source.eager_attention_forward = self.attend
         self.undo.enter_context(watching(self.torch, self))
 
     def keep(self, name, x, width=None):
