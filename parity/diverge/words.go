@@ -266,7 +266,7 @@ func (w *walk) growth() string {
 		}
 		if e := p.Worst(); before > 0 && e/before > most {
 			most = e / before
-			says = fmt.Sprintf("It is a sum of roundings that grows from layer to layer, most in layer %d: from %.1e to %.1e of the streams' size.", layer, before, e)
+			says = fmt.Sprintf("The difference of the streams grows most in layer %d: from %.1e to %.1e of their size.", layer, before, e)
 		}
 		before = p.Worst()
 	}
