@@ -167,21 +167,21 @@ func TestChatStreamThatBreaks(t *testing.T) {
 	u := serveOn(t, e, 4096, plainChat)
 	e.gate <- struct{}{} // the proof's token
 	u.eventually("ready", func() bool { return u.ailment() == nil })
-	frames := make(chan []string)
+	frames := make(chan string, 100)
 	go func() {
-		frames <- u.talk("/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"rid":"r","stream":true}`)
+		defer close(frames) // also where talk ends the test
+		u.talkTo(frames, "/v1/chat/completions", `{"messages":[{"role":"user","content":"x"}],"rid":"r","stream":true}`)
 	}()
 	e.gate <- struct{}{}
-	u.eventually("a token", func() bool {
-		for _, j := range u.jobs.find(func(j *job) bool { return j.rid == "r" }) {
-			n, _ := j.progress()
-			return n > 0
-		}
-		return false
-	})
+	got := []string{<-frames} // before the first frame is out, a failure would be the answer's status
+	if got[0] == "" {
+		t.Fatal("the stream did not begin")
+	}
 	e.torn.Store(true)
 	e.gate <- struct{}{}
-	got := <-frames
+	for f := range frames {
+		got = append(got, f)
+	}
 	if last := got[len(got)-1]; !strings.Contains(last, `{"error":{"object":"error"`) || !strings.Contains(last, rl.ErrBroken.Error()) {
 		t.Errorf("frames are %q, want the error last", got)
 	}

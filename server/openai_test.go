@@ -120,6 +120,17 @@ func TestCompletionRefusals(t *testing.T) {
 // talk streams from an endpoint and returns the frames. The last must be [DONE].
 func (u *site) talk(path, body string) (out []string) {
 	u.Helper()
+	frames := make(chan string, 10_000)
+	u.talkTo(frames, path, body)
+	for close(frames); len(frames) > 0; {
+		out = append(out, <-frames)
+	}
+	return out
+}
+
+// talkTo sends the frames of a stream as they come.
+func (u *site) talkTo(frames chan<- string, path, body string) {
+	u.Helper()
 	req, _ := http.NewRequestWithContext(u.Context(), "POST", u.url+path, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := u.client.Do(req)
@@ -134,12 +145,12 @@ func (u *site) talk(path, body string) (out []string) {
 	for {
 		value, err := f.Next()
 		if errors.Is(err, io.EOF) {
-			return out
+			return
 		}
 		if err != nil {
 			u.Fatal(err)
 		}
-		out = append(out, string(value))
+		frames <- string(value)
 	}
 }
 
