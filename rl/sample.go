@@ -97,6 +97,11 @@ type Request struct {
 	// Watch is called after each token of the response, one call at a time, and says whether the response ends with it. It runs where tokens are
 	// made, so it must be quick, and it may read s during the call alone. nil watches nothing.
 	Watch func(s *Sample) (end bool)
+
+	// Begun is what an earlier request for this sample has drawn before it was aborted or failed; nil for nothing. The engine goes on after its last token, so that
+	// a response that is drawn in pieces under one version equals the one drawn at once, and returns the whole. It reads Begun and does not change it.
+	// Sampling speaks of the whole response: one that has reached MaxTokens comes back at once, with StopLength.
+	Begun *Sample
 }
 
 // A Report says what a sample tells besides its tokens and their logprobs. The zero value asks for nothing.
@@ -160,6 +165,7 @@ type Sample struct {
 	RefLogProbs   []float32 // of the same tokens, by the frozen reference; nil without one
 	Entropy       []float32 // nats, by the trainer
 	Advantage     float64   // mean over its tokens
+	LossMask      []bool    `json:",omitempty"` // which tokens train, nil for all. The others are context: they count in no loss, and in no mean or sum over tokens that train
 	TrainExperts  *Routes   `json:",omitempty"` // of all tokens but the last, by the pass that gave TrainLogProbs; nil when they are not to be replayed
 }
 
