@@ -8,7 +8,7 @@ import (
 // floors lists every package, ground first: a package imports packages of lower lines only. x/* is a package right
 // under x that has no entry of its own. A new package must be entered here; moving one needs a decision record.
 const floors = `
-dtype tokenizer grammar rl progress nearest plot reward/mathexpr internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
+dtype tokenizer grammar rl progress nearest plot dash/page reward/mathexpr internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
 metrics/* api/* door
 metrics api/openai reward/published
 tensor reward data/* summary metrics/run chat
