@@ -2,16 +2,10 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
-	"furlong/metrics/disk"
 	"furlong/rl"
 )
 
@@ -32,46 +26,9 @@ type pending struct {
 }
 
 const (
-	loopFile  = "loop.json"
-	trainDir  = "trainer"
-	tmpPrefix = "tmp-"
+	loopFile = "loop.json"
+	trainDir = "trainer"
 )
-
-// save writes checkpoint step-N of the last trained cycle: under another name, checked by a manifest, renamed when it is whole. What was saved before
-// stays until then.
-func (l *Loop) save(ctx context.Context) error {
-	final := Checkpoint(l.Dir, l.trained)
-	tmp := filepath.Join(l.Dir, tmpPrefix+filepath.Base(final))
-	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(filepath.Join(tmp, trainDir), 0o755)); err != nil {
-		return err
-	}
-	if err := l.write(ctx, tmp); err != nil {
-		return errors.Join(err, os.RemoveAll(tmp))
-	}
-	if err := publishDir(tmp, final); err != nil {
-		return err
-	}
-	l.saved = l.trained
-	return l.prune()
-}
-
-func (l *Loop) write(ctx context.Context, dir string) error {
-	s, err := l.state()
-	if err != nil {
-		return err
-	}
-	raw, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	if err := disk.ReplaceBytes(filepath.Join(dir, loopFile), raw); err != nil {
-		return err
-	}
-	if err := l.Train.Save(ctx, filepath.Join(dir, trainDir)); err != nil {
-		return err
-	}
-	return writeManifest(dir)
-}
 
 // state returns what decides the rest of the run besides the trainer. Batches that have been generated go along; of one that has not, the
 // prompts are handed out again.
@@ -97,6 +54,9 @@ func (l *Loop) state() (state, error) {
 // then the run goes on from the checkpoint before. One step ahead the batch in flight is waited for: it was begun with
 // weights that are no more.
 func (l *Loop) saveLast(ctx context.Context) error {
+	if err := l.settle(); err != nil {
+		return err
+	}
 	if l.Dir == "" || l.trained == l.saved || l.trained%l.Config.PushEvery != 0 {
 		return nil
 	}
@@ -108,7 +68,7 @@ func (l *Loop) saveLast(ctx context.Context) error {
 			return err
 		}
 	}
-	return l.save(ctx)
+	return errors.Join(l.save(ctx), l.settle())
 }
 
 // Load brings the loop, the prompt source and the trainer to where the newest checkpoint of Dir was taken, and returns its cycle. Without a checkpoint it
@@ -147,55 +107,4 @@ func (l *Loop) adopt(s state) {
 		close(b.done)
 		l.flying[b.cycle] = b
 	}
-}
-
-// checkpoints returns the whole checkpoints of dir by cycle, ascending.
-func checkpoints(dir string) (map[int]string, []int, error) {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
-	}
-	found := map[int]string{}
-	var cycles []int
-	for _, e := range entries {
-		n, ok := strings.CutPrefix(e.Name(), "step-")
-		if c, bad := strconv.Atoi(n); ok && bad == nil && e.IsDir() {
-			found[c] = filepath.Join(dir, e.Name())
-			cycles = append(cycles, c)
-		}
-	}
-	slices.Sort(cycles)
-	return found, cycles, err
-}
-
-// Newest returns the cycle of the newest checkpoint in dir, 0 if there is none. Whether it is whole shows when it is loaded.
-func Newest(dir string) (int, error) {
-	_, cycles, err := checkpoints(dir)
-	if err != nil || len(cycles) == 0 {
-		return 0, err
-	}
-	return cycles[len(cycles)-1], nil
-}
-
-// Checkpoint returns where the checkpoint of a cycle lies in dir.
-func Checkpoint(dir string, cycle int) string {
-	return filepath.Join(dir, fmt.Sprintf("step-%06d", cycle))
-}
-
-// prune removes old checkpoints, and what killed writers left.
-func (l *Loop) prune() error {
-	left, err := filepath.Glob(filepath.Join(l.Dir, tmpPrefix+"*"))
-	if err != nil {
-		return err
-	}
-	for _, d := range left {
-		err = errors.Join(err, os.RemoveAll(d))
-	}
-	found, cycles, scan := checkpoints(l.Dir)
-	for _, c := range cycles[:max(0, len(cycles)-l.Config.Keep)] {
-		if l.Config.Retain == 0 || c%l.Config.Retain != 0 {
-			err = errors.Join(err, os.RemoveAll(found[c]))
-		}
-	}
-	return errors.Join(err, scan)
 }

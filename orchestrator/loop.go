@@ -19,8 +19,7 @@ type Config struct {
 	Seed       uint64 `flag:"rollout-seed" help:"seed of all draws of the run"`
 	MaxSkipped int    `flag:"max-skipped-steps" help:"optimizer steps skipped in a row (loss or gradient not finite) after which the run stops"`
 	MaxRefused int    `flag:"max-refused-updates" help:"updates of weights refused in a row by the rollout engine after which the run stops"`
-	Keep       int    `flag:"save-keep" help:"newest checkpoints that are kept"`
-	Retain     int    `flag:"save-retain-interval" help:"also keep every checkpoint whose cycle is a multiple of this; 0 for none"`
+	Saving
 
 	Sampling rl.Sampling
 	Report   rl.Report // what samples tell besides their tokens
@@ -28,22 +27,19 @@ type Config struct {
 
 // Default returns a synchronous loop of 32 prompts by 8 samples.
 func Default() Config {
-	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, MaxRefused: 1, Keep: 2, Sampling: rl.DefaultSampling()}
+	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, MaxRefused: 1, Saving: Saving{Keep: 2}, Sampling: rl.DefaultSampling()}
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
 func (c Config) Validate() error {
-	errs := []error{c.Plan.Validate()}
+	errs := []error{c.Plan.Validate(), c.Saving.validate(c.SaveEvery)}
 	for _, f := range []struct {
 		flag string
 		v    int
-	}{{"rollout-batch-size", c.Batch}, {"n-samples-per-prompt", c.PerPrompt}, {"max-skipped-steps", c.MaxSkipped}, {"max-refused-updates", c.MaxRefused}, {"save-keep", c.Keep}} {
+	}{{"rollout-batch-size", c.Batch}, {"n-samples-per-prompt", c.PerPrompt}, {"max-skipped-steps", c.MaxSkipped}, {"max-refused-updates", c.MaxRefused}} {
 		if f.v < 1 {
 			errs = append(errs, fmt.Errorf("--%s is %d, want at least 1", f.flag, f.v))
 		}
-	}
-	if c.Retain < 0 {
-		errs = append(errs, fmt.Errorf("--save-retain-interval is %d, want 0 or more", c.Retain))
 	}
 	return errors.Join(errs...)
 }
@@ -63,6 +59,11 @@ type Loop struct {
 	// Rescore has the rollout engine look itself over, and compute samples again away from all that it keeps; nil where it can't.
 	Rescore func(context.Context, []*rl.Sample) (*rl.Rescored, error)
 	Watch   Watcher
+	// Copy copies the trainer's state and returns what writes the copy, which it does before Copy is called again; needed for Config.Async.
+	Copy func() Writer
+	// Written is told of a checkpoint whose files are whole but which has not got its name yet: what belongs to it is made now; nil: nothing does. It may be
+	// called from another goroutine than the loop's.
+	Written func(ctx context.Context, cycle int, dir string) error
 	Clock   func() time.Time
 	Dir     string // of the checkpoints
 	Epoch   int    // how often the run was started before
@@ -75,6 +76,7 @@ type Loop struct {
 	version rl.Version // served
 	skipped int        // steps skipped in a row
 	saved   int        // cycle of the newest checkpoint
+	writing *writing   // the checkpoint being written beside the run; nil: none
 	report  Report     // of the cycle in hand
 	update  rl.Stats   // of the updates since the last report
 	times   rl.Stats   // seconds by step since the last report
@@ -120,10 +122,10 @@ func (l *Loop) Run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return errors.Join(ctx.Err(), l.saveLast(context.WithoutCancel(ctx)))
 			}
-			return fmt.Errorf("cycle %d: %v: %w", a.Cycle, a.Kind, err)
+			return errors.Join(fmt.Errorf("cycle %d: %v: %w", a.Cycle, a.Kind, err), l.settle())
 		}
 	}
-	return nil
+	return l.settle()
 }
 
 func (l *Loop) begin() {
@@ -147,12 +149,16 @@ func (l *Loop) plan() Plan {
 	p := l.Config.Plan
 	p.ResumedAfter, p.WithEval, p.WithSave = l.trained, l.Eval != nil, l.Dir != ""
 	p.Evaluated = l.Evaluated != nil && l.Evaluated(l.trained)
+	p.Asked = l.Config.asked
 	return p
 }
 
 // act carries out one step.
 func (l *Loop) act(ctx, gen context.Context, a Action) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := l.settled(); err != nil {
 		return err
 	}
 	t0 := l.Clock()

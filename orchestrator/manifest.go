@@ -98,18 +98,3 @@ func hash(path string) (string, error) {
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
-
-// publishDir puts a finished directory in the place of final and forces the rename to the disk.
-func publishDir(tmp, final string) error {
-	if err := os.RemoveAll(final); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, final); err != nil {
-		return err
-	}
-	parent, err := os.Open(filepath.Dir(final))
-	if err != nil {
-		return err
-	}
-	return errors.Join(parent.Sync(), parent.Close())
-}

@@ -47,6 +47,8 @@ type Plan struct {
 	WithSave     bool   // there is somewhere to save to
 	ResumedAfter int    // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
 	Evaluated    bool   // what was due to be evaluated there has been
+
+	Asked func() bool // somebody asks for a checkpoint beyond the planned ones, at the end of a cycle; nil: nobody does
 }
 
 // DefaultPlan returns the synchronous loop.
@@ -106,13 +108,16 @@ func (p Plan) cycle(emit *emitter, c int) {
 	emit.when(ahead && !last, Start, c+1)
 	emit.do(Train, c)
 	emit.do(Publish, c)
-	save := p.WithSave && (last || every(c, p.SaveEvery))
+	save := p.WithSave && (last || every(c, p.SaveEvery) || p.askedAt(c))
 	push := last || c%p.PushEvery == 0
 	emit.when(ahead && !last && (save || push), Sync, c+1)
 	emit.when(save, Save, c)
 	emit.when(push, Push, c)
 	emit.when(p.evalDue(c), Eval, c)
 }
+
+// askedAt reports whether a checkpoint is asked for that can be taken after cycle c. One asked for between pushes waits for the next.
+func (p Plan) askedAt(c int) bool { return c%p.PushEvery == 0 && p.Asked != nil && p.Asked() }
 
 // evalDue reports whether the weights after cycle c are evaluated.
 func (p Plan) evalDue(c int) bool {

@@ -6,17 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"furlong/checkpoint/hf"
 	"furlong/checkpoint/safetensors"
 )
-
-// save writes the critic's complete state into dir. The model's head, which is not trained, goes along: the directory is a whole model.
-func (c *critic) save(dir string, f Files) error {
-	if err := hf.Save(filepath.Join(dir, modelDir), c.Params(), hf.Ref, f.ConfigJSON, hf.SaveOptions{Experts: f.Experts}); err != nil {
-		return err
-	}
-	return saveOptimizer(filepath.Join(dir, optimFile), c.opt, c.format())
-}
 
 // format names how the critic holds its matrices.
 func (c *critic) format() string { return c.Head().Value.Type.String() }

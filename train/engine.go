@@ -29,6 +29,8 @@ type Engine struct {
 	files   Files
 
 	replica *quant.Replica // what Publish gives; nil for the actor's own weights
+	copied  *State         // what Copy gives
+	bare    bool           // saves leave the optimizer out
 }
 
 // Files is what a checkpoint needs to know besides the numbers.

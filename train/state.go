@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 
@@ -29,18 +30,7 @@ const (
 )
 
 // Save writes the complete state into dir, which must not hold one.
-func (e *Engine) Save(ctx context.Context, dir string) error {
-	if err := e.Export(filepath.Join(dir, modelDir), hf.Ref); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := saveOptimizer(filepath.Join(dir, optimFile), e.opt, e.format()); err != nil || e.critic == nil {
-		return err
-	}
-	return e.critic.save(filepath.Join(dir, criticDir), e.files)
-}
+func (e *Engine) Save(ctx context.Context, dir string) error { return e.state().Save(ctx, dir) }
 
 // Export writes the actor alone, in a naming scheme of the Hugging Face layout.
 func (e *Engine) Export(dir string, scheme hf.Scheme) error {
@@ -53,6 +43,9 @@ func (e *Engine) Export(dir string, scheme hf.Scheme) error {
 func (e *Engine) Load(_ context.Context, dir string) (err error) {
 	path := filepath.Join(dir, optimFile)
 	f, err := safetensors.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: saved with --no-save-optim? A run cannot go on without its optimizer; --hf-checkpoint %s begins another with its weights", err, filepath.Join(dir, modelDir))
+	}
 	if err != nil {
 		return err
 	}
@@ -89,23 +82,6 @@ var parts = []struct {
 	{".master", func(s *optim.State) []float32 { return s.Master }},
 	{".exp_avg", func(s *optim.State) []float32 { return s.M }},
 	{".exp_avg_sq", func(s *optim.State) []float32 { return s.V }},
-}
-
-func saveOptimizer(path string, o *optim.AdamW, format string) error {
-	var entries []checkpoint.Entry
-	eachPart(o, func(name string, _ []float32, shape []int) error {
-		entries = append(entries, checkpoint.Entry{Name: name, Info: checkpoint.Info{Type: dtype.F32, Shape: shape}})
-		return nil
-	})
-	w, err := safetensors.Create(path, entries, map[string]string{stepsKey: strconv.Itoa(o.Steps()), formatKey: format})
-	if err != nil {
-		return err
-	}
-	err = eachPart(o, func(name string, x []float32, shape []int) error { return w.Write(name, tensor.Of(x, shape...)) })
-	if closed := w.Close(); err == nil {
-		err = closed
-	}
-	return err
 }
 
 // eachPart calls f for every tensor of the optimizer's state, in order.
