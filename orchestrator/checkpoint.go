@@ -14,6 +14,8 @@ type state struct {
 	Cycle   int       `json:"cycle"`   // the last one trained
 	Pushes  int       `json:"pushes"`  // before the one of these weights, which is a resumed run's first act
 	Skipped int       `json:"skipped"` // steps skipped in a row
+	Epoch   int       `json:"epoch"`   // of the versions of the start that saved it
+	Base    int       `json:"base"`    // epoch of the run's first start: 0, unless it went on from another run
 	Prompts []byte    `json:"prompts"` // the source's state
 	Pending []pending `json:"pending"` // batches of the next cycles that had been generated
 }
@@ -33,7 +35,7 @@ const (
 // state returns what decides the rest of the run besides the trainer. Batches that have been generated go along; of one that has not, the
 // prompts are handed out again.
 func (l *Loop) state() (state, error) {
-	s := state{Cycle: l.trained, Pushes: l.pushes, Skipped: l.skipped}
+	s := state{Cycle: l.trained, Pushes: l.pushes, Skipped: l.skipped, Epoch: l.epoch(), Base: l.base}
 	if l.pushed == l.trained {
 		s.Pushes--
 	}
@@ -71,16 +73,22 @@ func (l *Loop) saveLast(ctx context.Context) error {
 	return errors.Join(l.save(ctx), l.settle())
 }
 
-// Load brings the loop, the prompt source and the trainer to where the newest checkpoint of Dir was taken, and returns its cycle. Without a checkpoint it
-// returns 0. A checkpoint that is not what its manifest says is refused.
+// Load brings the loop, the prompt source and the trainer to where the newest checkpoint of Dir was taken or, where there is none, to where From was, and
+// returns its cycle. Without either it returns 0. A checkpoint that is not what its manifest says is refused.
 func (l *Loop) Load(ctx context.Context) (int, error) {
 	at, err := Newest(l.Dir)
-	if err != nil || at == 0 {
+	if err != nil {
 		return 0, err
 	}
-	dir := Checkpoint(l.Dir, at)
+	dir, next := Checkpoint(l.Dir, at), "; remove it to go on from the one before"
+	if at == 0 {
+		dir, next = l.From, ""
+	}
+	if dir == "" {
+		return 0, l.countStarts()
+	}
 	if err := checkManifest(dir); err != nil {
-		return 0, fmt.Errorf("checkpoint %s is damaged: %w; remove it to go on from the one before", dir, err)
+		return 0, fmt.Errorf("checkpoint %s is damaged: %w%s", dir, err, next)
 	}
 	s, err := readState(dir)
 	if err != nil {
@@ -93,7 +101,21 @@ func (l *Loop) Load(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
 	l.adopt(s)
-	return s.Cycle, nil
+	if l.base = s.Base; at == 0 {
+		l.base, l.saved = s.Epoch+1, 0
+	}
+	return s.Cycle, l.countStarts()
+}
+
+// epoch returns that of the versions which this start publishes.
+func (l *Loop) epoch() int { return l.base + l.Epoch }
+
+// countStarts refuses a start too many: its versions would be called like those of the first.
+func (l *Loop) countStarts() error {
+	if most := rl.Version(1<<32 - 1).Epoch(); l.epoch() > most {
+		return fmt.Errorf("the run has been started %d times, and versions of weights tell no more than %d starts apart: --load begins another run from its newest checkpoint", l.Epoch+1, most+1)
+	}
+	return nil
 }
 
 func (l *Loop) adopt(s state) {

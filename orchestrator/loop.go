@@ -66,6 +66,7 @@ type Loop struct {
 	Written func(ctx context.Context, cycle int, dir string) error
 	Clock   func() time.Time
 	Dir     string // of the checkpoints
+	From    string // a checkpoint of another run, from which this one goes on while it has none of its own; "" for none
 	Epoch   int    // how often the run was started before
 
 	wg      sync.WaitGroup
@@ -75,6 +76,7 @@ type Loop struct {
 	pushed  int        // the cycle whose weights were pushed last
 	version rl.Version // served
 	skipped int        // steps skipped in a row
+	base    int        // epoch of the run's first start
 	saved   int        // cycle of the newest checkpoint
 	writing *writing   // the checkpoint being written beside the run; nil: none
 	report  Report     // of the cycle in hand

@@ -14,7 +14,10 @@ type Saved struct {
 	Cycle   int       `json:"cycle"`         // the last one trained
 	Pushes  int       `json:"pushes"`        // of weights, before the one of these
 	Skipped int       `json:"skipped_steps"` // in a row
+	Epoch   int       `json:"epoch"`         // of the versions that the start published which saved it
+	Base    int       `json:"base"`          // epoch of the run's first start
 	Waiting []Waiting `json:"waiting"`       // batches generated and not trained on
+	Prompts []byte    `json:"-"`             // the prompt source's state
 
 	Unread bool     `json:"unread,omitempty"` // the loop's part is damaged, and the figures above are not known
 	Files  int      `json:"files"`            // that the manifest names
@@ -46,11 +49,37 @@ func ReadSaved(dir string) (*Saved, error) {
 	if out.Unread = err != nil; out.Unread {
 		return out, nil
 	}
-	out.Cycle, out.Pushes, out.Skipped = s.Cycle, s.Pushes, s.Skipped
+	out.fill(s)
+	return out, nil
+}
+
+// ReadLoop reads the loop's part of checkpoint dir alone, whatever there is of the rest.
+func ReadLoop(dir string) (*Saved, error) {
+	s, err := readState(dir)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint %s: %w", dir, err)
+	}
+	out := &Saved{}
+	out.fill(s)
+	return out, nil
+}
+
+// fill takes over what the loop wrote.
+func (out *Saved) fill(s state) {
+	out.Cycle, out.Pushes, out.Skipped, out.Epoch, out.Base, out.Prompts = s.Cycle, s.Pushes, s.Skipped, s.Epoch, s.Base, s.Prompts
 	for _, p := range s.Pending {
 		out.Waiting = append(out.Waiting, Waiting{p.Cycle, p.Version, len(p.Samples)})
 	}
-	return out, nil
+}
+
+// NextVersion returns the version that start number starts of a run, counted from 0, publishes first when it goes on from here: its own checkpoint, or that
+// of another run.
+func (s *Saved) NextVersion(starts int, own bool) rl.Version {
+	base := s.Base
+	if !own {
+		base = s.Epoch + 1
+	}
+	return rl.NewVersion(base+starts, s.Pushes+1)
 }
 
 // readState reads the loop's part of a checkpoint.

@@ -32,7 +32,7 @@ var errOther = errors.New("the rollout engine holds other weights than the train
 // push publishes the trainer's weights until the engine serves them. A refused update leaves the engine on its old version; one refusal too many
 // ends the run.
 func (l *Loop) push(ctx context.Context) error {
-	v := rl.NewVersion(l.Epoch, l.pushes+1)
+	v := rl.NewVersion(l.epoch(), l.pushes+1)
 	for refused := 1; ; refused++ {
 		u := l.attempt(ctx, v)
 		if u.Err != nil && ctx.Err() != nil {
