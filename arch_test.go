@@ -16,7 +16,7 @@ data reward/sheet
 device data/doctor
 device/gpu kernels comm quant checkpoint weightsync
 kernels/ref comm/* checkpoint/safetensors rl/rltest
-kernels/* checkpoint/* starter
+kernels/* checkpoint/* starter metrics/rollouts
 ops checkpoint/convert checkpoint/intake
 kv train/loss train/optim rollout/sched rollout/sample
 model train/pipe
@@ -27,6 +27,7 @@ parity/suspect parity/paritytest
 rollout train remote/* parity
 parity/page
 orchestrator eval sft server router oracle bench
+verdict
 journal server/servertest dash/store
 config dash dash/dashgen
 launch
