@@ -37,10 +37,21 @@ func printLoop(w io.Writer, s *orchestrator.Saved) {
 	} else {
 		fmt.Fprintf(w, "loop\tafter cycle %d, %d pushes, %d steps skipped in a row\n", s.Cycle, s.Pushes, s.Skipped)
 	}
-	for _, b := range s.Waiting {
-		fmt.Fprintf(w, "\t%d samples of cycle %d wait, begun under version %v\n", b.Samples, b.Cycle, b.Version)
+	for i, b := range sayBuffers(s) {
+		fmt.Fprintf(w, "%s\t%s\n", []string{"buffers", ""}[min(i, 1)], b)
 	}
 	fmt.Fprintf(w, "manifest\t%d files, %d not as written\n", s.Files, len(s.Damage))
+}
+
+// sayBuffers says what a checkpoint holds of samples that have not been trained on.
+func sayBuffers(s *orchestrator.Saved) (list []string) {
+	for _, b := range s.Waiting {
+		list = append(list, fmt.Sprintf("%d samples of cycle %d wait, begun under version %v", b.Samples, b.Cycle, b.Version))
+	}
+	if len(list) == 0 {
+		return []string{"empty"}
+	}
+	return list
 }
 
 func (m *modelContents) print(w io.Writer) {

@@ -66,7 +66,10 @@ func (s *strike) train(ctx context.Context, e *env) int {
 	k, closeK := backend(f.model.Backend, f.model.Threads)
 	defer closeK()
 	j := &job{env: e, f: f, set: set, policy: p}
-	if err := errors.Join(j.assemble(ctx, k), j.open()); err != nil {
+	if err := j.assemble(ctx, k); err != nil {
+		return e.fail(err)
+	}
+	if err := errors.Join(j.depart(), j.open()); err != nil {
 		return e.fail(err)
 	}
 	j.wire()

@@ -36,10 +36,12 @@ func runTrain(ctx context.Context, e *env) int {
 	set.Example("furlong train --run-dir runs/a --resume", "goes on where that run stopped, or was killed")
 	set.Example("furlong train --prompt-data gsm8k.jsonl --input-key prompt --label-key label --rm-type math", "another data set")
 	err := set.Parse(e.args)
+	f.run.takesUp()
 	if had := f.run.settings(set); had != "" {
 		f = newTrainFlags()
 		set = f.set("train", trainPurpose)
 		err = set.Parse(append([]string{"--config", had}, e.args...))
+		f.run.takesUp()
 	}
 	if code, ok := e.parsed(set, err); !ok {
 		return code
@@ -88,6 +90,7 @@ type job struct {
 	grades *reward.Pool
 	evals  *evaluation // nil when nothing is evaluated
 	line   *progressLine
+	from   departure
 	began  bool // the loop has run: what it saved can be gone on from
 }
 
@@ -107,7 +110,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := j.assemble(ctx, k); err != nil {
 		return err
 	}
-	if err := errors.Join(f.run.settled(set), j.left()); err != nil {
+	if err := errors.Join(f.run.settled(set), j.depart()); err != nil {
 		return err
 	}
 	if err := j.open(); err != nil {
@@ -115,23 +118,6 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	}
 	j.wire()
 	return j.end(ctx, j.carryOut(ctx))
-}
-
-// left refuses to resume a run that has done what it is asked for, and leaves it as it is. One that died after its last checkpoint may still
-// have to be evaluated.
-func (j *job) left() error {
-	if !j.f.run.Resume {
-		return nil
-	}
-	at, err := orchestrator.Newest(checkpoints(j.f.run.Dir))
-	if err != nil || at == 0 || at < j.f.loop.Cycles {
-		return err
-	}
-	status, err := rundir.ReadStatus(j.f.run.Dir)
-	if err == nil && (at > j.f.loop.Cycles || status.State == rundir.Finished) {
-		return fmt.Errorf("the run has done %d of %d cycles: there is nothing to resume; raise --num-rollout to go on", at, j.f.loop.Cycles)
-	}
-	return err
 }
 
 // checkpoints returns where a run keeps them.
@@ -260,7 +246,10 @@ func (j *job) carryOut(ctx context.Context) error {
 
 // resumeAndRun goes on from the newest checkpoint, if there is one, and runs the plan.
 func (j *job) resumeAndRun(ctx context.Context) error {
-	if j.f.run.Resume {
+	if err := j.announce(j.line); err != nil {
+		return err
+	}
+	if j.from.dir != "" || j.f.run.Resume {
 		at, err := j.loop.Load(ctx)
 		if err != nil {
 			return err

@@ -42,6 +42,7 @@ type runFlags struct {
 	Keep   string `flag:"keep-samples" help:"whose tokens stay on disk: all, last:N, every:K or worst:M cycles; their index rows always stay"`
 	Ref    string `flag:"ref-load" help:"reference policy of --use-kl-loss or --kl-coef, in the Hugging Face layout; without it, the policy the run starts from"`
 	JSON   bool   `flag:"json" help:"print the closing table as one JSON object in the last line"`
+	Save   saveFlags
 }
 
 // Validate reports what is wrong with f, in the words of the flags.
@@ -97,6 +98,7 @@ func newTrainFlags() *trainFlags {
 		servers: sglang.Default(), train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
 	}
 	f.run.Keep, f.batch.Steps, f.teacher.Type = "all", 1, "megatron"
+	f.run.Save = defaultSave()
 	return f
 }
 
@@ -113,7 +115,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
 	set.Add("Checks", &together{f}, &graded{f})
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
-	return set.Accept(config.Options)
+	return set.Accept(config.Options).Accept(refusedResume)
 }
 
 // together checks what several groups of flags say of one thing.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,12 @@ import (
 // assemble makes what a run consists of: two engines of one policy, prompts, graders, evaluation. Whatever is wrong with what was asked for
 // shows here, before there is a directory.
 func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
+	if j.grades, err = grader(j.f.reward); err != nil {
+		return err
+	}
+	if j.source, err = j.prompts(ctx); err != nil {
+		return err
+	}
 	if j.actor, err = j.newActor(k); err != nil {
 		return err
 	}
@@ -24,12 +31,6 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 		return err
 	}
 	if j.roll, err = j.newRollout(ctx, k); err != nil {
-		return err
-	}
-	if j.grades, err = grader(j.f.reward); err != nil {
-		return err
-	}
-	if j.source, err = j.prompts(ctx); err != nil {
 		return err
 	}
 	j.evals, err = j.newEvaluation(ctx)
@@ -50,6 +51,9 @@ func (j *job) wire() {
 // prompts returns the source of training prompts: a file's, or the recipe's generator.
 func (j *job) prompts(ctx context.Context) (rl.PromptSource, error) {
 	if j.f.data.File == "" {
+		if err := j.f.lasts(j.set, nil); err != nil {
+			return nil, err
+		}
 		return arithmetic.NewSource(j.policy.tok, j.f.loop.Seed), nil
 	}
 	set, err := j.openData(j.f.data, j.policy.tok, j.f.model.Checkpoint, j.f.talk)
@@ -59,7 +63,7 @@ func (j *job) prompts(ctx context.Context) (rl.PromptSource, error) {
 	if err := fitSet(set, j.f.rollout.Context); err != nil {
 		return nil, err
 	}
-	if err := j.gradableSet(ctx, j.grades, set); err != nil {
+	if err := errors.Join(j.gradableSet(ctx, j.grades, set), j.f.lasts(j.set, set)); err != nil {
 		return nil, err
 	}
 	return data.NewSource(set, j.f.loop.Seed, j.f.data.Shuffle), nil
@@ -81,6 +85,16 @@ func (j *job) newLoop() *orchestrator.Loop {
 	l := &orchestrator.Loop{
 		Config: c, Rollout: j.roll, Train: j.actor, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
 		Watch: j.book, Clock: time.Now, Dir: checkpoints(j.dir.Path()), Epoch: j.dir.Attempt() - 1,
+		Copy: func() orchestrator.Writer { return j.actor.Copy().Save },
+	}
+	if !j.from.own {
+		l.From = j.from.dir
+	}
+	if j.f.run.Save.Bare {
+		j.actor.LeaveOutOptimizer()
+	}
+	if j.f.run.Save.HF != "" {
+		l.Written = j.export
 	}
 	if j.local != nil {
 		l.Rescore = j.rescore
