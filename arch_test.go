@@ -26,6 +26,7 @@ parity/diverge parity/taps/tapstest
 parity/suspect parity/paritytest
 rollout train remote/* parity
 parity/page
+orchestrator/recorded
 orchestrator eval sft server router oracle bench
 verdict
 journal server/servertest dash/store
@@ -63,6 +64,7 @@ var only = []permit{
 	{"net/http", []string{"door", "server", "router", "remote", "dash", "launch", "comm/tcp"}, true, "few packages talk to a network"},
 	{"flag", []string{"cmd", "config", "launch"}, true, "settings are structs; config reads them"},
 	{"golang.org/x/sys/cpu", []string{"kernels/cpu"}, false, "docs/adr/0001-dependencies.md"},
+	{"golang.org/x/term", []string{"cmd/furlong/env.go"}, false, "docs/adr/0001-dependencies.md"},
 	{"github.com/zeebo/xxh3", []string{"weightsync/digest.go"}, false, "docs/adr/0010-attested-updates.md"},
 	{"github.com/klauspost/compress/zstd", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/zeebo/blake3", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
