@@ -62,8 +62,8 @@ func newEvery() (*every, *Set) {
 	c := &every{Int: 7, Words: []string{"a", "b"}, Choice: "red", Bytes: 512 << 20, Count: 1500}
 	return c, New("test", "A test.").Add("All", c).Layered("").Accept([]Option{
 		{Name: "idle", Takes: One, Why: "nothing to do"},
-		held("held", "there is one", "1"),
-		{Name: "size", Takes: Some, Kind: Stated, Why: inModel},
+		{Name: "held", Takes: One, Kind: Held, Only: []string{"1"}, Why: "there is one"},
+		{Name: "size", Takes: Some, Kind: Stated, Why: "the model has one"},
 		{Name: "never", Kind: Refused, Why: "it is not built in"},
 	})
 }
@@ -80,7 +80,7 @@ func TestParse(t *testing.T) {
 		{"two words", "--int 3", func(c *every) { c.Int = 3 }},
 		{"one word", "--int=3", func(c *every) { c.Int = 3 }},
 		{"other spelling", "--integer 3", func(c *every) { c.Int = 3 }},
-		{"last wins", "--int 3 --integer=4", func(c *every) { c.Int = 4 }},
+		{"last wins", "--int 3 --int=4", func(c *every) { c.Int = 4 }},
 		{"negative", "--int -3 --float -1e-3", func(c *every) { c.Int, c.Float = -3, -1e-3 }},
 		{"switch", "--switch", func(c *every) { c.Switch = true }},
 		{"switch off", "--switch --no-switch", func(*every) {}},

@@ -30,9 +30,14 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// elsewhere is a flag of another program.
+var elsewhere = []config.Option{{
+	Name: "tensor-model-parallel-size", Takes: config.One, Kind: config.Held, Only: []string{"1"}, Why: "there is one device",
+}}
+
 func Example() {
 	c := Default()
-	set := config.New("train", "Trains.").Add("Training", &c).Accept(config.Options)
+	set := config.New("train", "Trains.").Add("Training", &c).Accept(elsewhere)
 	err := set.Parse([]string{"--lr", "1.5e-4", "--use-tis", "--tensor-model-parallel-size", "1"})
 	fmt.Println(c, err)
 	set.PrintText(os.Stdout)
@@ -44,15 +49,15 @@ func Example() {
 	// use-tis             flag     true
 	//
 	// SO IN ANY CASE                ORIGIN  WHY
-	// tensor-model-parallel-size 1  flag    more needs several devices; this build drives one, the CPU
+	// tensor-model-parallel-size 1  flag    there is one device
 }
 
 func ExampleSet_Parse_errors() {
 	c := Default()
-	set := config.New("train", "Trains.").Add("Training", &c).Accept(config.Options)
+	set := config.New("train", "Trains.").Add("Training", &c).Accept(elsewhere)
 	fmt.Println(set.Parse([]string{"--lr", "0", "--batch-size", "64", "--tensor-model-parallel-size", "8"}))
 	// Output:
 	// unknown flag --batch-size, did you mean --rollout-batch-size?
-	// --tensor-model-parallel-size is 8, want 1: more needs several devices; this build drives one, the CPU
+	// --tensor-model-parallel-size is 8, want 1: there is one device
 	// --lr is 0, want more than 0
 }

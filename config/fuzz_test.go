@@ -2,20 +2,12 @@ package config
 
 import (
 	"bytes"
-	"os"
 	"reflect"
 	"testing"
 )
 
 // FuzzParse: no text panics, and what was parsed can be printed, as arguments and as a file, and parsed to the same.
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"reference-run.txt", "argument-list.txt"} {
-		text, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
-	}
 	f.Add("--words a b --no-words --ints 1 2 --env A=1 --bytes 3MiB --maybe out -- rest")
 	f.Add("--text=--switch --extra-args '--int 3 --words=--x' --level ii --top-p 1e-3 --no-maybe")
 	f.Add(`--env '{"A":"b c","D":2}' --text "a\"b" --time 1.5 -- '' ''`)

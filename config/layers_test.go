@@ -136,7 +136,7 @@ func TestNotesAndClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	notes := []Note{{"idle", "2", "flag", "nothing to do", false}, {"held", "1.0", "flag", "there is one", true}}
+	notes := []Note{{"idle", "2", "flag", "nothing to do", false, true}, {"held", "1.0", "flag", "there is one", true, true}}
 	if !reflect.DeepEqual(set.Notes(), notes) {
 		t.Errorf("notes are %+v, want %+v", set.Notes(), notes)
 	}
@@ -165,19 +165,6 @@ func TestSettingsTakePrecedenceOverOptions(t *testing.T) {
 	set := New("test", "").Add("All", &c).Accept([]Option{{Name: "idle", Takes: One, Why: "nothing"}})
 	if err := set.Parse([]string{"--idle", "3"}); err != nil || c.Idle != 3 || len(set.Notes()) != 0 {
 		t.Errorf("idle is %d with notes %v (%v), want 3 and none", c.Idle, set.Notes(), err)
-	}
-}
-
-func TestOptionsTable(t *testing.T) {
-	seen := map[string]bool{}
-	for _, o := range Options {
-		if seen[o.Name] {
-			t.Errorf("--%s is in the table twice", o.Name)
-		}
-		seen[o.Name] = true
-		if !isName(o.Name) || o.Why == "" {
-			t.Errorf("row %+v: want a name and a reason", o)
-		}
 	}
 }
 

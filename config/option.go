@@ -11,11 +11,14 @@ import (
 // An Option is a flag of other training stacks that has no setting here. It is read, so that a launch line need not be
 // edited, and then it does what its Kind says. Nothing that would change the result is passed over.
 type Option struct {
-	Name  string // without the dashes
-	Takes Takes
-	Kind  Kind
-	Only  []string // Held: the values that are so; none means any
-	Why   string   // why it does nothing, why it is so, what another value would need
+	Name    string // without the dashes
+	Takes   Takes
+	Kind    Kind
+	Only    []string // values that are so in any case, whatever the Kind; "false" is one of a Switch that asks for something
+	Default string   // what it is where the flag comes from, for the page of flags; "" when there is none
+	Section string   // where it comes from, for the page of flags
+	Why     string   // why it does nothing, why it is so, what is missing, what another value would need
+	Senses  []Sense  // of Expands: what values stand for
 }
 
 // Takes says how many words follow an option.
@@ -23,9 +26,11 @@ type Takes int
 
 // What follows an option.
 const (
-	Nothing Takes = iota // a switch
+	Nothing Takes = iota // a switch without a --no- form
+	Switch               // --x and --no-x
 	One
 	Some // one or more, up to the next flag
+	Any  // any number, none included
 )
 
 // Kind says what happens to an option.
@@ -38,15 +43,25 @@ const (
 	Held
 	// Stated options describe the model, which comes from its checkpoint: they are claims to be checked.
 	Stated
-	// Refused options ask for what cannot be done.
+	// Refused options ask for what no run here can mean.
 	Refused
+	// Missing options ask for what this build does not have: they are understood, and whoever begins a run refuses it.
+	Missing
+	// Expands options stand for other flags: see Sense.
+	Expands
 )
+
+var kindNames = [...]string{"without effect", "so in any case", "checked against the model", "refused", "not built in", "stands for others"}
+
+// String returns the kind in the words of the page of flags.
+func (k Kind) String() string { return kindNames[k] }
 
 // A Note is an option that was read and not acted on.
 type Note struct {
 	Flag, Value string
 	Origin, Why string
 	Held        bool // what it asks for is so in any case
+	Listed      bool // it is a row of a table of options, not a setting that has no effect beside others
 }
 
 // A Claim is what a launch line says about the model.
@@ -57,15 +72,31 @@ type Claim struct {
 // Accept adds options that are read and not acted on. A row whose name is a setting of the Set gives way to it.
 func (s *Set) Accept(rows []Option) *Set {
 	for _, o := range rows {
-		if s.byName[o.Name] == nil {
-			s.options[o.Name] = o
+		if s.byName[o.Name] != nil {
+			continue
 		}
+		if _, twice := s.options[o.Name]; !twice {
+			s.order = append(s.order, o.Name)
+		}
+		s.options[o.Name] = o
 	}
 	return s
 }
 
+// Options returns the rows that [Set.Accept] took, in order, without those that are settings.
+func (s *Set) Options() []Option {
+	var out []Option
+	for _, name := range s.order {
+		out = append(out, s.options[name])
+	}
+	return out
+}
+
 // Notes returns the options that were read and not acted on, the last value of each, in the order first met.
 func (s *Set) Notes() []Note { return s.notes }
+
+// Lacks returns the options that ask for what this build does not have. Whoever begins a run must refuse it if there are any.
+func (s *Set) Lacks() []Note { return s.lacks }
 
 // Claims returns what was said about the model. Whoever loads the model must call [Check].
 func (s *Set) Claims() []Claim { return s.claims }
@@ -76,41 +107,81 @@ func (o *Option) arity() (least, most int) {
 		return 1, 1
 	case Some:
 		return 1, -1
+	case Any:
+		return 0, -1
 	}
 	return 0, 0
 }
 
+// said returns the value that an assignment gives its option; of a switch "true" or "false", of one without a --no- form "".
+func (a *assignment) said() string {
+	switch {
+	case a.option.Takes != Switch:
+		return strings.Join(a.words, " ")
+	case a.off:
+		return "false"
+	case len(a.words) == 1:
+		return a.words[0]
+	}
+	return "true"
+}
+
+// isSo reports whether a value asks for nothing.
+func (o *Option) isSo(value string) bool {
+	asks := o.Kind == Refused || o.Kind == Missing
+	return asks && o.Takes == Switch && value == "false" || slices.ContainsFunc(o.Only, func(only string) bool { return same(only, value) })
+}
+
 // note does what the option's kind says.
 func (s *Set) note(a assignment, origin string) error {
-	o, value := a.option, Quote(a.words...)
+	o, value := a.option, a.said()
+	n := Note{Flag: o.Name, Value: Quote(a.words...), Origin: origin, Why: o.Why, Listed: true}
+	if o.Takes == Switch {
+		n.Flag, n.Value = strings.TrimPrefix(a.spelled, "--"), ""
+	}
 	switch {
-	case o.Kind == Refused:
-		return fmt.Errorf("%s cannot be obeyed: %s", a.spelled, o.Why)
+	case o.Takes == Switch && value != "true" && value != "false":
+		return fmt.Errorf("%s is %q, want true or false", a.spelled, value)
+	case o.Takes == One && value == none:
+		n.Held, n.Why = true, "None is no value"
 	case o.Kind == Stated:
-		s.claim(Claim{Flag: o.Name, Value: strings.Join(a.words, " "), Origin: origin})
+		put(&s.claims, Claim{Flag: o.Name, Value: value, Origin: origin}, func(c Claim) string { return c.Flag })
 		return nil
-	case o.Kind == Held && len(o.Only) > 0 && !slices.ContainsFunc(o.Only, func(only string) bool { return same(only, strings.Join(a.words, " ")) }):
-		return fmt.Errorf("%s is %s, want %s: %s", a.spelled, value, strings.Join(o.Only, " or "), o.Why)
+	case o.isSo(value), o.Kind == Held && len(o.Only) == 0:
+		n.Held = true
+	case o.Kind == Held:
+		return fmt.Errorf("%s is %s, want %s: %s", a.spelled, Quote(value), strings.Join(o.Only, " or "), o.Why)
+	case o.Kind == Refused:
+		return fmt.Errorf("%s cannot be obeyed: %s", strings.TrimSpace(a.spelled+" "+n.Value), o.Why)
 	}
-	n := Note{Flag: o.Name, Value: value, Origin: origin, Why: o.Why, Held: o.Kind == Held}
-	for i := range s.notes {
-		if s.notes[i].Flag == n.Flag {
-			s.notes[i] = n
-			return nil
-		}
-	}
-	s.notes = append(s.notes, n)
+	s.keep(n, o.Kind == Missing && !n.Held)
 	return nil
 }
 
-func (s *Set) claim(c Claim) {
-	for i := range s.claims {
-		if s.claims[i].Flag == c.Flag {
-			s.claims[i] = c
+// keep remembers a note in the place of one of the same flag.
+func (s *Set) keep(n Note, lacking bool) {
+	name := func(n Note) string { return strings.TrimPrefix(n.Flag, "no-") }
+	forget := func(list []Note) []Note {
+		return slices.DeleteFunc(list, func(old Note) bool { return name(old) == name(n) })
+	}
+	if lacking {
+		s.notes = forget(s.notes)
+		put(&s.lacks, n, name)
+		return
+	}
+	s.lacks = forget(s.lacks)
+	put(&s.notes, n, name)
+}
+
+// put adds an entry to a list, or puts it in the place of one that has the same name.
+func put[T any](list *[]T, x T, name func(T) string) {
+	for i := range *list {
+		if name((*list)[i]) == name(x) {
+			(*list)[i] = x
 			return
 		}
 	}
-	s.claims = append(s.claims, c)
+	*list = append(*list, x)
 }
 
 // Check compares claims with facts, which are the model's own values by flag name; of a switch the fact is "". A claim

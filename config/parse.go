@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
+
+// none is how Python prints that a value is absent: a setting keeps what it has without any layer.
+const none = "None"
 
 // ErrHelp is returned by [Set.Parse] when --help or -h is among the arguments. Nothing was stored.
 var ErrHelp = errors.New("help was asked for")
@@ -43,8 +47,11 @@ func (s *Set) Parse(args []string) error {
 	if line.help {
 		return ErrHelp
 	}
+	recipe, file := s.lower(&line)
+	above := slices.Concat(s.variables(), s.withExtra(file), s.withExtra(&line))
+	below := s.withExtra(recipe)
 	ap := applier{set: s, broken: map[string]bool{}}
-	for _, l := range append(s.lower(&line), &line) {
+	for _, l := range slices.Concat(below, s.expand(slices.Concat(below, above)), above) {
 		ap.layer(l)
 	}
 	ap.places(line.places)
@@ -61,26 +68,76 @@ func (s *Set) demandHelp() {
 	}
 }
 
-// lower returns the layers below the command line: the recipe and the file that it names.
-func (s *Set) lower(line *layer) []*layer {
+// lower returns the layers below the command line: the recipe and the file that it names, nil where there is none.
+func (s *Set) lower(line *layer) (recipe, file *layer) {
 	if s.layers == nil {
-		return nil
+		return nil, nil
 	}
-	var out []*layer
-	if a := line.last(s.byName["config"]); a != nil {
-		out = append(out, s.file(a.words[0], line))
+	if a := line.last(s.byName["config"]); a != nil && a.words[0] != none {
+		file = s.file(a.words[0], line)
 	}
-	name := s.layers.defaultRecipe
-	for _, l := range append(out, line) {
+	name, named := s.layers.defaultRecipe, false
+	for _, l := range []*layer{file, line} {
 		if a := l.last(s.byName["recipe"]); a != nil {
-			name = a.words[0]
+			name, named = a.words[0], true
 		}
 	}
-	if name == "" || name == "none" {
-		return out
+	if !named && s.presume != nil {
+		if presumed, why := s.presume(line.has); presumed != "" {
+			name, s.presumed = presumed, Presumption{Recipe: presumed, Why: why}
+		}
+	}
+	if name == "" || name == "none" || name == none {
+		return nil, file
 	}
 	s.recipe = name
-	return append([]*layer{s.recipeLayer(name, line)}, out...)
+	return s.recipeLayer(name, line), file
+}
+
+// A Presumption is a recipe that nobody named.
+type Presumption struct {
+	Recipe string
+	Why    string
+}
+
+// Presume gives the choice of the recipe to a function, where neither the command line nor a file names one. It is told which flags the command
+// line has, and answers "" for the recipe that [Set.Layered] was given.
+func (s *Set) Presume(choose func(has func(flag string) bool) (recipe, why string)) *Set {
+	s.presume = choose
+	return s
+}
+
+// Presumed returns the recipe that was chosen for the flags on the command line, the zero Presumption when none was.
+func (s *Set) Presumed() Presumption { return s.presumed }
+
+// Below adds a layer between the recipe and the file: flags that come from somewhere else, such as a variable. The origin is what is said of them.
+func (s *Set) Below(origin string, flags ...string) *Set {
+	s.beneath = append(s.beneath, beneath{origin, flags})
+	return s
+}
+
+type beneath struct {
+	origin string
+	flags  []string
+}
+
+// variables reads what [Set.Below] added.
+func (s *Set) variables() []*layer {
+	var out []*layer
+	for _, b := range s.beneath {
+		in := make([]word, len(b.flags))
+		for i, f := range b.flags {
+			in[i] = word{text: f}
+		}
+		l := s.read(source{name: b.origin}, in)
+		out = append(out, &l)
+	}
+	return out
+}
+
+// has reports whether a flag is among those that were read, under any of its names.
+func (l *layer) has(flag string) bool {
+	return slices.ContainsFunc(l.assigns, func(a assignment) bool { return a.name() == flag || a.spelled == "--"+flag })
 }
 
 func (s *Set) file(path string, line *layer) *layer {
@@ -141,43 +198,84 @@ type applier struct {
 
 func (ap *applier) layer(l *layer) {
 	ap.errs = append(ap.errs, l.errs...)
+	ap.errs = append(ap.errs, l.contradictions()...)
 	for _, a := range l.assigns {
 		ap.assign(a)
-	}
-	if ap.set.layers == nil {
-		return
-	}
-	if a := l.last(ap.set.byName["extra-args"]); a != nil {
-		ap.extra(a)
 	}
 }
 
-// extra reads the command line that an --extra-args holds.
-func (ap *applier) extra(a *assignment) {
+// withExtra returns a layer and the command line that its --extra-args holds, which lies right above it; nothing of nothing.
+func (s *Set) withExtra(l *layer) []*layer {
+	if l == nil {
+		return nil
+	}
+	if s.layers == nil {
+		return []*layer{l}
+	}
+	a := l.last(s.byName["extra-args"])
+	if a == nil || a.words[0] == none {
+		return []*layer{l}
+	}
 	src := source{name: a.from.origin(a.line) + " --extra-args"}
 	list, err := scan(a.words[0], false)
-	l := ap.set.read(src, list)
+	extra := s.read(src, list)
 	if err != nil {
-		l.errs = append(l.errs, fmt.Errorf("%s: %w", src.name, err))
+		extra.errs = append(extra.errs, fmt.Errorf("%s: %w", src.name, err))
 	}
-	for _, w := range l.places {
-		l.errs = append(l.errs, fmt.Errorf("%s: unexpected word %q, want a flag", src.name, w))
+	for _, w := range extra.places {
+		extra.errs = append(extra.errs, fmt.Errorf("%s: unexpected word %q, want a flag", src.name, w))
 	}
 	for _, name := range []string{"recipe", "config", "extra-args"} {
-		l.refuse(ap.set.byName[name], "not inside --extra-args")
+		extra.refuse(s.byName[name], "not inside --extra-args")
 	}
-	ap.errs = append(ap.errs, l.errs...)
-	for _, a := range l.assigns {
-		ap.assign(a)
-	}
+	return []*layer{l, &extra}
 }
+
+// contradictions reports settings that a layer gives different values under different names. Under one name the last word counts, as everywhere.
+func (l *layer) contradictions() []error {
+	var errs []error
+	first := map[*Setting]assignment{}
+	for _, a := range l.assigns {
+		if a.setting == nil {
+			continue
+		}
+		was, seen := first[a.setting]
+		if seen && a.under() != was.under() && a.value() != was.value() && !same(a.value(), was.value()) {
+			errs = append(errs, a.from.errorf(a.line, "%s and %s are two names of one setting, want one value", was.typed(), a.typed()))
+		}
+		first[a.setting] = a
+	}
+	return errs
+}
+
+// under returns the name that an assignment used, without --no-.
+func (a *assignment) under() string {
+	if a.off {
+		return strings.TrimPrefix(a.spelled, "--no-")
+	}
+	return strings.TrimPrefix(a.spelled, "--")
+}
+
+// value returns what an assignment gives its setting, as text.
+func (a *assignment) value() string {
+	if a.setting.isSwitch() && len(a.words) == 0 {
+		return map[bool]string{false: "true", true: "false"}[a.off]
+	}
+	return strings.Join(a.words, " ")
+}
+
+// typed returns an assignment as it may have been typed.
+func (a *assignment) typed() string { return strings.TrimSpace(a.spelled + " " + Quote(a.words...)) }
 
 func (ap *applier) assign(a assignment) {
 	origin := a.from.origin(a.line)
 	var err error
 	switch n := a.setting; {
+	case n == nil && a.option.Kind == Expands: // what it stands for is a layer of its own
 	case n == nil:
 		err = ap.set.note(a, origin)
+	case !a.off && len(a.words) == 1 && a.words[0] == none && !n.directive:
+		n.restore(origin)
 	case n.isSwitch() && len(a.words) == 0:
 		err = n.set([]string{map[bool]string{false: "true", true: "false"}[a.off]}, origin)
 	case a.off:

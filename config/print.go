@@ -66,8 +66,15 @@ func (s *Set) PrintText(w io.Writer) error {
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%s\n", n.Name, n.Origin, value)
 	}
-	s.printNotes(tw, "NOT ACTED ON", false)
-	s.printNotes(tw, "SO IN ANY CASE", true)
+	printNotes(tw, "NOT ACTED ON", s.notes, func(n Note) bool { return !n.Held })
+	printNotes(tw, "SO IN ANY CASE", s.notes, func(n Note) bool { return n.Held })
+	printNotes(tw, "NOT BUILT IN: NO RUN BEGINS", s.lacks, func(Note) bool { return true })
+	if len(s.expansions) > 0 {
+		fmt.Fprintln(tw, "\nSTANDS FOR\tORIGIN\tFLAGS")
+	}
+	for _, e := range s.expansions {
+		fmt.Fprintf(tw, "%s\t%s\t%s\n", strings.TrimSpace(e.Flag+" "+e.Value), e.Origin, Quote(e.Flags...))
+	}
 	if len(s.claims) > 0 {
 		fmt.Fprintln(tw, "\nABOUT THE MODEL\tORIGIN\tVALUE")
 	}
@@ -77,9 +84,9 @@ func (s *Set) PrintText(w io.Writer) error {
 	return tw.Flush()
 }
 
-func (s *Set) printNotes(tw io.Writer, head string, held bool) {
-	for _, n := range s.notes {
-		if n.Held != held {
+func printNotes(tw io.Writer, head string, notes []Note, wanted func(Note) bool) {
+	for _, n := range notes {
+		if !wanted(n) {
 			continue
 		}
 		if head != "" {

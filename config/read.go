@@ -49,7 +49,11 @@ type layer struct {
 	errs    []error
 }
 
+// last returns the last word on a setting; nil when there is none, or no layer.
 func (l *layer) last(s *Setting) *assignment {
+	if l == nil {
+		return nil
+	}
 	for i := len(l.assigns) - 1; i >= 0; i-- {
 		if l.assigns[i].setting == s {
 			return &l.assigns[i]
@@ -154,6 +158,12 @@ func (s *Set) lookup(name string, a *assignment) bool {
 		a.option = &o
 		return true
 	}
+	if base, ok := strings.CutPrefix(name, "no-"); ok {
+		if o, ok := s.options[base]; ok && o.Takes == Switch {
+			a.option, a.off = &o, true
+			return true
+		}
+	}
 	return false
 }
 
@@ -163,7 +173,7 @@ func (r *reader) arguments(a *assignment, has bool) error {
 	switch {
 	case a.off && has:
 		return fmt.Errorf("%s takes no value, got %q", a.spelled, a.words[0])
-	case has && most == 0 && a.option != nil:
+	case has && most == 0 && a.option != nil && a.option.Takes != Switch:
 		return fmt.Errorf("%s takes no value, got %q", a.spelled, a.words[0])
 	case has:
 		return nil

@@ -21,12 +21,18 @@ type Set struct {
 	idlers   []idler
 	noters   []noter
 	options  map[string]Option // accepted, not acted on
+	order    []string          // their names
 	layers   *layering         // nil: the command line is the only layer
 	readFile func(string) ([]byte, error)
 
-	notes  []Note
-	claims []Claim
-	recipe string
+	presume func(has func(string) bool) (recipe, why string)
+	beneath []beneath
+
+	notes, lacks []Note
+	claims       []Claim
+	expansions   []Expansion
+	recipe       string
+	presumed     Presumption
 }
 
 type example struct{ line, says string }
@@ -170,6 +176,19 @@ func (s *Set) addPlace(arg string, f reflect.StructField, v reflect.Value) {
 func (s *Set) Unheeded(why string, flags ...string) *Set {
 	for _, f := range flags {
 		s.byName[f].unheeded = why
+	}
+	return s
+}
+
+// Also gives a setting further names, for launch lines in which it has another.
+func (s *Set) Also(flag string, names ...string) *Set {
+	n := s.byName[flag]
+	n.Others = append(n.Others, names...)
+	for _, name := range names {
+		if s.byName[name] != nil {
+			panic(fmt.Sprintf("config: --%s is registered twice", name))
+		}
+		s.byName[name] = n
 	}
 	return s
 }

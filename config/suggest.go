@@ -29,8 +29,11 @@ func (s *Set) names() []string {
 		}
 	}
 	var options []string
-	for name := range s.options {
+	for name, o := range s.options {
 		options = append(options, name)
+		if o.Takes == Switch {
+			options = append(options, "no-"+name)
+		}
 	}
 	slices.Sort(options)
 	return append(names, options...)

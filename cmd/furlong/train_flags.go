@@ -6,6 +6,7 @@ import (
 
 	"furlong/config"
 	"furlong/data"
+	"furlong/launchline"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
 	"furlong/remote/sglang"
@@ -115,7 +116,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
 	set.Add("Checks", &together{f}, &graded{f})
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
-	return set.Accept(config.Options).Accept(refusedResume)
+	return set.Accept(launchline.Options()).Accept(refusedResume)
 }
 
 // together checks what several groups of flags say of one thing.

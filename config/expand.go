@@ -1,0 +1,134 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A Sense is what a value of an option of the kind Expands stands for.
+type Sense struct {
+	Value string // "true" and "false" of a switch; "" is any value
+	When  string // "NAME=VALUE": only where that option of the kind Expands has that value; "" is always
+	Flags string // the flags, as a file of flags has them; {NAME} is what that flag is given
+}
+
+// An Expansion is an option that stands for other flags, and which.
+type Expansion struct {
+	Flag, Value, Origin string
+	Flags               []string
+}
+
+// Expansions returns the options that stood for other flags, in the order of their table.
+func (s *Set) Expansions() []Expansion { return s.expansions }
+
+// place is where a {NAME} stands in the flags of a Sense.
+var placeholder = regexp.MustCompile(`\{[a-z0-9-]+\}`)
+
+// expand returns the layers for which options of the kind Expands stand, in the order of their table. The last word on an option counts, whichever
+// layer has it; what it stands for lies above the recipe alone, so that every flag that is spelled out goes before it.
+func (s *Set) expand(layers []*layer) []*layer {
+	last := map[string]assignment{}
+	for _, l := range layers {
+		for _, a := range l.assigns {
+			last[a.name()] = a
+		}
+	}
+	var out []*layer
+	for _, name := range s.order {
+		if a, given := last[name]; given && s.options[name].Kind == Expands {
+			out = append(out, s.sense(a, last))
+		}
+	}
+	return out
+}
+
+// name returns the name of what is assigned.
+func (a *assignment) name() string {
+	if a.setting != nil {
+		return a.setting.Name
+	}
+	return a.option.Name
+}
+
+// sense reads what one option stands for.
+func (s *Set) sense(a assignment, last map[string]assignment) *layer {
+	value := a.said()
+	if value == none && a.option.Takes == One {
+		return &layer{}
+	}
+	out := &layer{}
+	fail := func(format string, args ...any) { out.errs = append(out.errs, a.from.errorf(a.line, format, args...)) }
+	e := Expansion{Flag: a.option.Name, Value: value, Origin: a.from.origin(a.line)}
+	var text []string
+	for _, sense := range a.option.Senses {
+		if (sense.Value == "" || sense.Value == value) && holds(sense.When, last) {
+			filled, err := fill(sense.Flags, last)
+			if err != nil {
+				fail("%s %w", a.spelled, err)
+			}
+			text = append(text, filled)
+		}
+	}
+	if !a.option.means(value) {
+		fail("%s is %s, want %s", a.spelled, Quote(value), strings.Join(a.option.values(), " or "))
+		return out
+	}
+	in, err := scan(strings.Join(text, "\n"), true)
+	if err != nil {
+		fail("%s: %w", a.spelled, err)
+	}
+	for _, w := range in {
+		e.Flags = append(e.Flags, w.text)
+	}
+	s.expansions = append(s.expansions, e)
+	l := s.read(source{name: strings.TrimSpace("--" + a.option.Name + " " + Quote(value))}, in)
+	l.errs = append(out.errs, l.errs...)
+	return &l
+}
+
+// holds reports whether the option of a When has its value.
+func holds(when string, last map[string]assignment) bool {
+	name, value, _ := strings.Cut(when, "=")
+	if when == "" {
+		return true
+	}
+	a, given := last[name]
+	return given && a.option != nil && a.said() == value
+}
+
+// fill puts what flags are given in the places of {NAME}.
+func fill(text string, last map[string]assignment) (string, error) {
+	var err error
+	out := placeholder.ReplaceAllStringFunc(text, func(at string) string {
+		name := strings.Trim(at, "{}")
+		a, given := last[name]
+		if !given || len(a.words) != 1 {
+			err = fmt.Errorf("needs --%s", name)
+			return at
+		}
+		return Quote(a.words[0])
+	})
+	return out, err
+}
+
+// values returns the values that an option of the kind Expands knows; none for one that takes any.
+func (o *Option) values() []string {
+	var out []string
+	for _, sense := range o.Senses {
+		if sense.Value == "" {
+			return nil
+		}
+		if !slices.Contains(out, sense.Value) {
+			out = append(out, sense.Value)
+		}
+	}
+	return out
+}
+
+// means reports whether an option of the kind Expands knows a value.
+func (o *Option) means(value string) bool {
+	known := o.values()
+	return known == nil || slices.Contains(known, value)
+}
