@@ -31,6 +31,7 @@ orchestrator eval sft server router oracle bench
 verdict
 journal server/servertest dash/store
 config dash dash/dashgen
+launchline
 launch
 cmd/furlong cmd/formats dash/dashgen/main examples/*
 `
