@@ -68,7 +68,7 @@ func (l *Loop) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.Config.Async && !asked && l.trained < l.Config.Cycles && ctx.Err() == nil {
+	if l.Config.Async && !asked && l.trained < l.Config.End() && ctx.Err() == nil {
 		w.train = l.Copy()
 		l.writing = w
 		l.wg.Go(func() { l.write(context.WithoutCancel(ctx), w) })
@@ -137,6 +137,15 @@ func (l *Loop) settle() error {
 	}
 	l.saved = w.cycle
 	return l.Watch.Span(max(w.cycle, 1), "save", "write", w.t0, w.t1, l.version)
+}
+
+// Rest returns the seconds of each kind of step since the last report, by the names that a report would have: after Run, what no cycle tells.
+func (l *Loop) Rest() map[string]float64 {
+	out := map[string]float64{}
+	for name, v := range l.times {
+		out["perf/"+name+"_time"] = v
+	}
+	return out
 }
 
 // settled is settle for when a checkpoint need not be waited for.

@@ -43,6 +43,8 @@ type Plan struct {
 	NoFirstEval  bool   `flag:"skip-eval-before-train" help:"do not evaluate before the first cycle"`
 	SaveEvery    int    `flag:"save-interval" help:"cycles between checkpoints; 0 for none but the last"`
 	PushEvery    int    `flag:"update-weights-interval" help:"cycles between pushes of weights to the rollout engine"`
+	NoPush       bool   `flag:"debug-skip-weight-update" help:"push weights at the start alone: the rollout engine serves those for ever"`
+	ExitAfter    int    `flag:"debug-exit-after-rollout" help:"end after this cycle as if it were the last, with a checkpoint; schedules stay those of --num-rollout; 0 for the whole run"`
 	WithEval     bool   // there is something to evaluate on
 	WithSave     bool   // there is somewhere to save to
 	ResumedAfter int    // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
@@ -69,6 +71,9 @@ func (p Plan) Validate() error {
 	if p.EvalEvery < 0 || p.SaveEvery < 0 {
 		bad("--eval-interval %d, --save-interval %d: want 0 or more", p.EvalEvery, p.SaveEvery)
 	}
+	if p.ExitAfter < 0 {
+		bad("--debug-exit-after-rollout is %d, want 0 or more", p.ExitAfter)
+	}
 	if p.PushEvery < 1 {
 		bad("--update-weights-interval is %d, want at least 1", p.PushEvery)
 	}
@@ -81,6 +86,14 @@ func (p Plan) Validate() error {
 	return errors.Join(errs...)
 }
 
+// End returns the last cycle that is carried out.
+func (p Plan) End() int {
+	if p.ExitAfter > 0 {
+		return min(p.Cycles, p.ExitAfter)
+	}
+	return p.Cycles
+}
+
 // Actions returns the steps of the run, in order. The first push is unconditional: what an engine loaded by itself is never trusted.
 func (p Plan) Actions() iter.Seq[Action] {
 	return func(yield func(Action) bool) {
@@ -88,10 +101,10 @@ func (p Plan) Actions() iter.Seq[Action] {
 		emit := emitter{yield: yield}
 		emit.do(Push, p.ResumedAfter)
 		emit.when(p.evalDue(p.ResumedAfter) && !p.Evaluated, Eval, p.ResumedAfter)
-		if p.Loop == "one-step-off" && first <= p.Cycles {
+		if p.Loop == "one-step-off" && first <= p.End() {
 			emit.do(Start, first)
 		}
-		for c := first; c <= p.Cycles; c++ {
+		for c := first; c <= p.End(); c++ {
 			p.cycle(&emit, c)
 		}
 	}
@@ -100,7 +113,7 @@ func (p Plan) Actions() iter.Seq[Action] {
 // cycle emits the steps of cycle c. What it has to say comes before the save, so that no checkpoint knows a cycle that the metrics
 // do not; the save comes before the push, so that a checkpoint of cycle c holds what the next version serves; an evaluation after it.
 func (p Plan) cycle(emit *emitter, c int) {
-	last, ahead := c == p.Cycles, p.Loop == "one-step-off"
+	last, ahead := c == p.End(), p.Loop == "one-step-off"
 	if !ahead {
 		emit.do(Start, c)
 	}
@@ -109,7 +122,7 @@ func (p Plan) cycle(emit *emitter, c int) {
 	emit.do(Train, c)
 	emit.do(Publish, c)
 	save := p.WithSave && (last || every(c, p.SaveEvery) || p.askedAt(c))
-	push := last || c%p.PushEvery == 0
+	push := !p.NoPush && (last || c%p.PushEvery == 0)
 	emit.when(ahead && !last && (save || push), Sync, c+1)
 	emit.when(save, Save, c)
 	emit.when(push, Push, c)
@@ -124,7 +137,7 @@ func (p Plan) evalDue(c int) bool {
 	if c == 0 {
 		return p.WithEval && !p.NoFirstEval
 	}
-	return p.WithEval && (c == p.Cycles || every(c, p.EvalEvery))
+	return p.WithEval && (c == p.End() || every(c, p.EvalEvery))
 }
 
 func every(c, interval int) bool { return interval > 0 && c%interval == 0 }

@@ -87,6 +87,17 @@ func Of(rows []metrics.Row) Summary {
 	return s
 }
 
+// AddRest adds the seconds that were spent after the last cycle's row, by the series that a row would have them under: the last checkpoint, push and evaluation.
+func (s *Summary) AddRest(seconds map[string]float64) {
+	if s.Phases == nil {
+		s.Phases = map[string]float64{}
+	}
+	for _, p := range phases {
+		s.Phases[p.name] += seconds[p.series]
+		s.Seconds += seconds[p.series]
+	}
+}
+
 // phases are the parts of the trainer's clock.
 var phases = []struct{ name, series string }{
 	{"rollout", "perf/rollout_wait_time"},

@@ -47,6 +47,15 @@ func TestRepeatedCycles(t *testing.T) {
 	}
 }
 
+// What comes after the last cycle counts too: a run of one cycle saves once, and that is not in its row.
+func TestRest(t *testing.T) {
+	s := Of(rows(0.1, 0.2))
+	s.AddRest(map[string]float64{"perf/save_model_time": 3, "perf/eval_time": 0.5, "perf/wait_time": 100})
+	if s.Seconds != 7.5 || s.Phases["save"] != 3 || s.Phases["eval"] != 0.5 || s.Phases["train"] != 3 {
+		t.Errorf("got %v s, phases %v, want 7.5 s, of which save 3, eval 0.5, train 3", s.Seconds, s.Phases)
+	}
+}
+
 func TestPrint(t *testing.T) {
 	s := Of(rows(0.5))
 	s.Eval = &Eval{

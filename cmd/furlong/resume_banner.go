@@ -121,10 +121,15 @@ func (j *job) sayPlan() string {
 	switch {
 	case j.evals == nil:
 		return text + "; nothing is evaluated"
-	case c.EvalEvery == 0:
-		return text + "; evaluated at the end"
+	case first == 1 && !c.NoFirstEval:
+		text += "; evaluated before the first,"
+	default:
+		text += "; evaluated"
 	}
-	return text + fmt.Sprintf("; evaluated every %d cycles and at the end", c.EvalEvery)
+	if c.EvalEvery > 0 {
+		text += fmt.Sprintf(" every %d cycles and", c.EvalEvery)
+	}
+	return text + " at the end"
 }
 
 func (j *job) saySaving() string {

@@ -293,6 +293,7 @@ func (j *job) close() error {
 		j.log.Warn("a row of metrics can't be read", "what", b.Error())
 	}
 	s := summary.Of(rows)
+	s.AddRest(j.loop.Rest())
 	s.Digest, s.Dir = train.Digest(j.actor.Params()), j.dir.Path()
 	if j.evals != nil {
 		if s.Eval, err = j.evals.summary(j.dir.Path(), j.f.loop.Cycles); err != nil {
