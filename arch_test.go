@@ -8,10 +8,10 @@ import (
 // floors lists every package, ground first: a package imports packages of lower lines only. x/* is a package right
 // under x that has no entry of its own. A new package must be entered here; moving one needs a decision record.
 const floors = `
-dtype tokenizer grammar rl progress nearest plot dash/api dash/page reward/mathexpr internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
+dtype tokenizer grammar rl progress nearest dash/api dash/page reward/mathexpr internal/* kernels/cpu/asm metrics/disk metrics/disk/disktest
 metrics/* api/* door
-metrics api/openai reward/published
-tensor reward data/* summary metrics/run chat
+metrics api/openai reward/published figure
+tensor figure/raster reward data/* summary metrics/run chat
 data reward/sheet
 device data/doctor
 device/gpu kernels comm quant checkpoint weightsync
@@ -24,9 +24,10 @@ model/*
 parity/taps
 parity/diverge parity/taps/tapstest
 parity/suspect parity/paritytest
-rollout train remote/* parity
+rollout train remote/* parity orchestrator/gather
 parity/page
 orchestrator/recorded
+layout
 orchestrator eval sft server router oracle bench
 verdict
 journal server/servertest dash/store
@@ -66,12 +67,14 @@ var only = []permit{
 	{"flag", []string{"cmd", "config", "launch"}, true, "settings are structs; config reads them"},
 	{"golang.org/x/sys/cpu", []string{"kernels/cpu"}, false, "docs/adr/0001-dependencies.md"},
 	{"golang.org/x/term", []string{"cmd/furlong/env.go"}, false, "docs/adr/0001-dependencies.md"},
+	{"github.com/lmittmann/tint", []string{"cmd/furlong/env.go"}, false, "docs/adr/0001-dependencies.md"},
 	{"github.com/zeebo/xxh3", []string{"weightsync/digest.go"}, false, "docs/adr/0010-attested-updates.md"},
 	{"github.com/klauspost/compress/zstd", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/zeebo/blake3", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/parquet-go/parquet-go", []string{"data/rows"}, false, "docs/adr/0020-parquet.md"},
 	{"github.com/prometheus/client_golang", []string{"server/metrics.go"}, true, "docs/adr/0014-server.md"},
 	{"github.com/prometheus/common", []string{"server/info_test.go"}, false, "docs/adr/0014-server.md"},
+	{"golang.org/x/image", []string{"figure/raster"}, false, "docs/adr/0027-png-figures.md"},
 	{"github.com/rogpeppe/go-internal/testscript", []string{"cmd/furlong/main_test.go"}, false, "docs/adr/0001-dependencies.md"},
 }
 
