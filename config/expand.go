@@ -61,6 +61,9 @@ func (s *Set) sense(a assignment, last map[string]assignment) *layer {
 	out := &layer{}
 	fail := func(format string, args ...any) { out.errs = append(out.errs, a.from.errorf(a.line, format, args...)) }
 	e := Expansion{Flag: a.option.Name, Value: value, Origin: a.from.origin(a.line)}
+	if a.option.Takes == Switch {
+		e.Flag, e.Value = map[string]string{"true": "", "false": "no-"}[value]+e.Flag, ""
+	}
 	var text []string
 	for _, sense := range a.option.Senses {
 		if (sense.Value == "" || sense.Value == value) && holds(sense.When, last) {
@@ -83,7 +86,7 @@ func (s *Set) sense(a assignment, last map[string]assignment) *layer {
 		e.Flags = append(e.Flags, w.text)
 	}
 	s.expansions = append(s.expansions, e)
-	l := s.read(source{name: strings.TrimSpace("--" + a.option.Name + " " + Quote(value))}, in)
+	l := s.read(source{name: strings.TrimSpace("--" + e.Flag + " " + e.Value)}, in)
 	l.errs = append(out.errs, l.errs...)
 	return &l
 }

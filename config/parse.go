@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// none is how Python prints that a value is absent: a setting keeps what it has without any layer.
+// none is how Python prints that a value is absent: a flag that is given it might as well not be there.
 const none = "None"
 
 // ErrHelp is returned by [Set.Parse] when --help or -h is among the arguments. Nothing was stored.
@@ -275,7 +275,7 @@ func (ap *applier) assign(a assignment) {
 	case n == nil:
 		err = ap.set.note(a, origin)
 	case !a.off && len(a.words) == 1 && a.words[0] == none && !n.directive:
-		n.restore(origin)
+		ap.set.keep(Note{Flag: n.Name, Value: none, Origin: origin, Why: "None is no value: it is as if the flag were not there", Held: true, Listed: true}, false)
 	case n.isSwitch() && len(a.words) == 0:
 		err = n.set([]string{map[bool]string{false: "true", true: "false"}[a.off]}, origin)
 	case a.off:

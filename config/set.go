@@ -196,5 +196,14 @@ func (s *Set) Also(flag string, names ...string) *Set {
 // Settings returns the settings in the order in which they were added.
 func (s *Set) Settings() []*Setting { return s.settings }
 
+// Knows reports whether a name is a flag: a setting's, or an option's; and whether it is a switch.
+func (s *Set) Knows(flag string) (known, isSwitch bool) {
+	if n := s.byName[flag]; n != nil {
+		return !n.directive, n.isSwitch()
+	}
+	o, known := s.options[flag]
+	return known, known && (o.Takes == Switch || o.Takes == Nothing)
+}
+
 // Recipe returns the name of the recipe that was read, or "".
 func (s *Set) Recipe() string { return s.recipe }

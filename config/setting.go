@@ -17,7 +17,6 @@ type Setting struct {
 	Origin  string // "default", "recipe NAME", "file F:LINE", "flag", "flag --extra-args"
 
 	fields    []reflect.Value // all of one type; all get the value
-	initial   reflect.Value   // what they held when they were added
 	unit      string          // "", "bytes" or "count"
 	choices   []string
 	line      bool   // the next word is the value, whatever it looks like
@@ -39,8 +38,6 @@ func newSetting(group, tag string, f reflect.StructField, v reflect.Value) *Sett
 		panic(fmt.Sprintf("config: flag %q: want lower case letters, digits and dashes", tag))
 	}
 	n.Default = n.String()
-	n.initial = reflect.New(v.Type()).Elem()
-	n.initial.Set(v)
 	return n
 }
 
@@ -108,14 +105,6 @@ func (s *Setting) set(words []string, origin string) error {
 	}
 	s.Origin = origin
 	return nil
-}
-
-// restore gives the fields what they held when they were added. Nobody changes a slice or a map in place, so they may share it.
-func (s *Setting) restore(origin string) {
-	for _, f := range s.fields {
-		f.Set(s.initial)
-	}
-	s.Origin = origin
 }
 
 // clear is --no-x for what can be absent.
