@@ -1,7 +1,9 @@
 package progress
 
 import (
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 )
@@ -33,10 +35,11 @@ type Line struct {
 	mu       sync.Mutex
 	start    time.Time
 	drawn    time.Time // when the line was last shown
-	shown    bool      // a live line stands on the terminal
+	shown    int       // lines that stand on the terminal
 	finished bool
 	done     int64
 	note     string
+	under    []string
 	marks    [2]mark // two moments of which the older is rateSpan to 2 rateSpan old, once that much time has passed
 }
 
@@ -76,6 +79,13 @@ func (l *Line) Set(done int64, note string) {
 	}
 }
 
+// Under says what stands in lines of their own below the line, on a terminal only.
+func (l *Line) Under(lines ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.under = lines
+}
+
 // Finish shows the last state for good. Later calls do nothing.
 func (l *Line) Finish() {
 	l.mu.Lock()
@@ -92,7 +102,7 @@ func (l *Line) Finish() {
 func (l *Line) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	stood := l.shown
+	stood := l.shown > 0
 	l.erase()
 	n, err := l.w.Write(p)
 	if stood {
@@ -110,13 +120,29 @@ func (l *Line) draw(now time.Time) {
 		io.WriteString(l.w, l.text(now)+"\n")
 		return
 	}
-	l.shown = true
-	io.WriteString(l.w, "\r"+l.paint(clip(l.text(now), l.o.Width-1))+"\x1b[K")
+	var b strings.Builder
+	b.WriteString(l.up() + l.paint(clip(l.text(now), l.o.Width-1)) + "\x1b[K")
+	for _, text := range l.under {
+		b.WriteString("\r\n" + clip(text, l.o.Width-1) + "\x1b[K")
+	}
+	if now := 1 + len(l.under); now < l.shown {
+		b.WriteString(strings.Repeat("\r\n\x1b[K", l.shown-now) + fmt.Sprintf("\x1b[%dA", l.shown-now))
+	}
+	l.shown = 1 + len(l.under)
+	io.WriteString(l.w, b.String())
+}
+
+// up moves to the beginning of the first line that stands.
+func (l *Line) up() string {
+	if l.shown < 2 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", l.shown-1)
 }
 
 func (l *Line) erase() {
-	if l.shown {
-		io.WriteString(l.w, "\r\x1b[K")
-		l.shown = false
+	if l.shown > 0 {
+		io.WriteString(l.w, l.up()+"\x1b[J")
+		l.shown = 0
 	}
 }

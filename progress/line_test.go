@@ -3,6 +3,7 @@ package progress
 import (
 	"bytes"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestLive(t *testing.T) {
 	c.advance(time.Second)
 	l.Finish()
 	line := "\r\x1b[1msft\x1b[0m  1000/2000 tokens  50%  1k tokens/s  1s lef\x1b[K"
-	want := line + "\r\x1b[Ka log line\n" + line + "\r\x1b[K" + "sft  1000/2000 tokens  50%  500 tokens/s  took 2s  loss 1.25\n"
+	want := line + "\r\x1b[Ja log line\n" + line + "\r\x1b[J" + "sft  1000/2000 tokens  50%  500 tokens/s  took 2s  loss 1.25\n"
 	if b.String() != want {
 		t.Errorf("got  %q\nwant %q", b.String(), want)
 	}
@@ -127,4 +128,62 @@ func Example() {
 	now = now.Add(10 * time.Second)
 	l.Set(64, "pass@1 0.33")
 	// Output: eval  64/256 problems  25%  6.4 problems/s  30s left  pass@1 0.33
+}
+
+// Lines below the line are drawn over in place, and are gone when the line is finished.
+func TestUnder(t *testing.T) {
+	var c clock
+	var b bytes.Buffer
+	l := New(&b, c.options(Options{Title: "train", Unit: "cycles", Live: true, Width: 20}))
+	show := func(done int64, under ...string) string {
+		b.Reset()
+		c.advance(time.Second)
+		l.Under(under...)
+		l.Set(done, "")
+		return b.String()
+	}
+	const line = "train  1 cycles  1 c\x1b[K"
+	for _, tt := range []struct {
+		under []string
+		want  string
+	}{
+		{[]string{"reward", "gap"}, "\r" + line[:len(line)-4] + "\x1b[K\r\nreward\x1b[K\r\ngap\x1b[K"},
+		{[]string{"reward and more than fits"}, "\r\x1b[2A" + "train  1 cycles  2 " + "\x1b[K\r\nreward and more tha\x1b[K\r\n\x1b[K\x1b[1A"},
+		{nil, "\r\x1b[1A" + "train  1 cycles  3 " + "\x1b[K\r\n\x1b[K\x1b[1A"},
+	} {
+		if got := show(1, tt.under...); got != tt.want {
+			t.Errorf("got  %q\nwant %q", got, tt.want)
+		}
+	}
+	show(1, "reward")
+	b.Reset()
+	io.WriteString(l, "a log line\n")
+	if got := b.String(); !strings.HasPrefix(got, "\r\x1b[1A\x1b[Ja log line\n\rtrain") || !strings.HasSuffix(got, "\r\nreward\x1b[K") {
+		t.Errorf("a log line is written as %q", got)
+	}
+	b.Reset()
+	l.Finish()
+	if got := b.String(); !strings.HasPrefix(got, "\r\x1b[1A\x1b[Jtrain") || strings.Contains(got, "reward") {
+		t.Errorf("the end is %q", got)
+	}
+}
+
+func TestSpark(t *testing.T) {
+	nan, inf := math.NaN(), math.Inf(1)
+	for _, tt := range []struct {
+		values []float64
+		width  int
+		want   string
+	}{
+		{nil, 5, ""},
+		{[]float64{0, 0, 0}, 5, "▁▁▁"},
+		{[]float64{0, 1, nan, 7, inf}, 5, "▁▂ █ "},
+		{[]float64{0, 0, 9, 0, 0, 0}, 3, "▁█▁"},
+		{[]float64{nan, nan, 1, 2}, 2, " ▁"},
+		{[]float64{-math.MaxFloat64, math.MaxFloat64}, 2, "▁█"},
+	} {
+		if got := Spark(tt.values, tt.width); got != tt.want {
+			t.Errorf("%v in %d: %q, want %q", tt.values, tt.width, got, tt.want)
+		}
+	}
 }

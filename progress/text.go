@@ -12,7 +12,7 @@ func (l *Line) text(now time.Time) string {
 	parts := []string{l.o.Title, l.count()}
 	rate := l.rate(now)
 	if rate > 0 {
-		parts = append(parts, number(rate)+" "+l.o.Unit+"/s")
+		parts = append(parts, l.pace(rate))
 	}
 	if left := float64(l.o.Total - l.done); rate > 0 && left > 0 {
 		parts = append(parts, span(left/rate)+" left")
@@ -25,7 +25,7 @@ func (l *Line) last(now time.Time) string {
 	parts := []string{l.o.Title, l.count()}
 	took := now.Sub(l.start).Seconds()
 	if took > 0 && l.done > 0 {
-		parts = append(parts, number(float64(l.done)/took)+" "+l.o.Unit+"/s")
+		parts = append(parts, l.pace(float64(l.done)/took))
 	}
 	parts = append(parts, "took "+span(took))
 	return strings.Join(append(parts, l.words()...), "  ")
@@ -52,6 +52,14 @@ func (l *Line) rate(now time.Time) float64 {
 		return 0
 	}
 	return float64(l.done-l.marks[0].done) / seconds
+}
+
+// pace is a rate in words: things a second or, of slow ones, seconds a thing.
+func (l *Line) pace(rate float64) string {
+	if rate < 1 {
+		return number(1/rate) + " s a " + strings.TrimSuffix(l.o.Unit, "s")
+	}
+	return number(rate) + " " + l.o.Unit + "/s"
 }
 
 // number writes three digits: 0.0123, 4.56, 789, 12.3k.

@@ -7,8 +7,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
 
 	"furlong/config"
 	rundir "furlong/metrics/run"
@@ -23,6 +27,7 @@ type env struct {
 	stdout, stderr io.Writer
 	terminal       bool // stderr is one
 	color          bool // and colour is welcome there
+	width          int  // its columns; 0 where they are not known
 	log            *slog.Logger
 }
 
@@ -33,9 +38,10 @@ type talk struct {
 
 func newEnv(args []string, stdin io.Reader, stdout, stderr *os.File) *env {
 	terminal := isTerminal(stderr)
+	color := terminal && os.Getenv("NO_COLOR") == ""
 	return &env{
 		args: args, stdin: stdin, stdout: stdout, stderr: stderr,
-		terminal: terminal, color: terminal && os.Getenv("NO_COLOR") == "", log: newLog(stderr, terminal),
+		terminal: terminal, color: color, width: widthOf(stderr), log: newLog(stderr, terminal, color),
 	}
 }
 
@@ -43,24 +49,41 @@ func newEnv(args []string, stdin io.Reader, stdout, stderr *os.File) *env {
 // the line's Finish when the work is over.
 func (e *env) follow(title, unit string, total int64, t talk) *progress.Line {
 	l := progress.New(e.stderr, progress.Options{
-		Title: title, Unit: unit, Total: total, Live: e.terminal, Color: e.color, Quiet: t.Quiet, Now: time.Now,
+		Title: title, Unit: unit, Total: total, Live: e.terminal, Color: e.color, Quiet: t.Quiet, Width: e.width, Now: time.Now,
 	})
-	e.log = newLog(l, e.terminal)
+	e.log = newLog(l, e.terminal, e.color)
 	return l
 }
 
 // newLog returns a logger for w: text for people, JSON for programs.
-func newLog(w io.Writer, terminal bool) *slog.Logger {
+func newLog(w io.Writer, terminal, color bool) *slog.Logger {
 	if terminal {
-		return slog.New(slog.NewTextHandler(w, nil))
+		return slog.New(tint.NewHandler(w, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: short}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rundir.LogAttr}))
+}
+
+// short leaves four digits of a number: a person reads them, the run's log has all.
+func short(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindFloat64 {
+		return slog.String(a.Key, strconv.FormatFloat(a.Value.Float64(), 'g', 4, 64))
+	}
+	return a
 }
 
 // isTerminal reports whether f is a character device. So is /dev/null, where it makes no difference.
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// widthOf returns how wide a terminal is, 0 where that is not known.
+func widthOf(f *os.File) int {
+	w, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return w
 }
 
 // parse reads the command's arguments into set. When ok is false the command is over and returns code: help was

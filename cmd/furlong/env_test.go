@@ -42,7 +42,7 @@ func TestInterruptibleStops(t *testing.T) {
 func TestCommandsAnswerHelp(t *testing.T) {
 	for _, c := range commands() {
 		var out, errs bytes.Buffer
-		e := &env{args: []string{c.name, "--help"}, stdout: &out, stderr: &errs, log: newLog(&errs, false)}
+		e := &env{args: []string{c.name, "--help"}, stdout: &out, stderr: &errs, log: newLog(&errs, false, false)}
 		if code := dispatch(context.Background(), e); code != exitOK {
 			t.Errorf("furlong %s --help exits with %d, want 0: %s", c.name, code, errs.String())
 		}
@@ -71,7 +71,7 @@ func TestFollow(t *testing.T) {
 
 func TestReportWarnsOnceForEachReason(t *testing.T) {
 	var b bytes.Buffer
-	e := &env{log: newLog(&b, false)}
+	e := &env{log: newLog(&b, false, false)}
 	e.report([]config.Note{{Flag: "a", Why: "x"}, {Flag: "b", Why: "y"}, {Flag: "c", Why: "x"}, {Flag: "d", Why: "z", Held: true}})
 	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
 	if len(lines) != 2 {

@@ -48,7 +48,7 @@ func looked(t *testing.T, path string, digest bool) *contents {
 // run runs the command in this process.
 func inspectCommand(args ...string) (code int, out, errs string) {
 	var o, e bytes.Buffer
-	v := &env{name: "inspect", args: args, stdout: &o, stderr: &e, log: newLog(&e, false)}
+	v := &env{name: "inspect", args: args, stdout: &o, stderr: &e, log: newLog(&e, false, false)}
 	code = runInspect(context.Background(), v)
 	return code, o.String(), e.String()
 }

@@ -58,7 +58,7 @@ func TestParityIsInterrupted(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		var out, errs bytes.Buffer
-		e := &env{args: append([]string{"parity", "--quiet", "--num-prompts", "2"}, args...), stdout: &out, stderr: &errs, log: newLog(&errs, false)}
+		e := &env{args: append([]string{"parity", "--quiet", "--num-prompts", "2"}, args...), stdout: &out, stderr: &errs, log: newLog(&errs, false, false)}
 		if code := dispatch(ctx, e); code != exitInterrupted || out.Len() != 0 || !strings.HasSuffix(errs.String(), "furlong parity: interrupted\n") {
 			t.Errorf("%q: exit code %d, want 130: %s%s", args, code, out.String(), errs.String())
 		}

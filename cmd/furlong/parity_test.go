@@ -24,7 +24,7 @@ import (
 func compares(t *testing.T, args ...string) (rep *parity.Report, code int, says string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	e := &env{args: append([]string{"parity", "--quiet", "--json"}, args...), stdout: &out, stderr: &errs, log: newLog(&errs, false)}
+	e := &env{args: append([]string{"parity", "--quiet", "--json"}, args...), stdout: &out, stderr: &errs, log: newLog(&errs, false, false)}
 	code = dispatch(t.Context(), e)
 	if out.Len() > 0 {
 		rep = &parity.Report{}
@@ -315,7 +315,7 @@ func TestChoicesOfRecords(t *testing.T) {
 // What an engine computes while it draws, token by token, is recorded too, and a judge has the same bits at every boundary.
 func TestDrawnTaps(t *testing.T) {
 	var errs bytes.Buffer
-	e := &env{stdout: &errs, stderr: &errs, log: newLog(&errs, false)}
+	e := &env{stdout: &errs, stderr: &errs, log: newLog(&errs, false, false)}
 	p := &parityJob{env: e, f: newParityFlags()}
 	p.f.tokens.NumPrompts = 2
 	defer p.close()

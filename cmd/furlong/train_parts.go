@@ -10,7 +10,6 @@ import (
 	"furlong/data/arithmetic"
 	"furlong/kernels"
 	"furlong/orchestrator"
-	"furlong/progress"
 	"furlong/reward"
 	"furlong/rl"
 )
@@ -21,25 +20,26 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 	if j.grades, err = grader(j.f.reward); err != nil {
 		return err
 	}
-	if j.source, err = j.prompts(ctx); err != nil {
+	if !j.f.debug.trainOnly() {
+		if j.source, err = j.prompts(ctx); err != nil {
+			return err
+		}
+	}
+	if err := j.newTrainer(k); err != nil {
 		return err
 	}
-	if j.actor, err = j.newActor(k); err != nil {
+	if err := j.newGenerator(ctx, k); err != nil {
 		return err
 	}
-	if err := j.actor.PublishAs(formatOf(j.f.rollout)); err != nil {
-		return err
+	if !j.f.debug.trainOnly() {
+		j.evals, err = j.newEvaluation(ctx)
 	}
-	if j.roll, err = j.newRollout(ctx, k); err != nil {
-		return err
-	}
-	j.evals, err = j.newEvaluation(ctx)
 	return err
 }
 
 // wire ties the parts to the run's directory.
 func (j *job) wire() {
-	j.line = &progressLine{Line: j.follow("train", "cycles", int64(j.f.loop.Cycles), j.f.talk)}
+	j.line = j.newLine()
 	j.logToRun() // the line has begun a log of its own
 	if j.remote != nil {
 		j.remote.LogTo(j.log)
@@ -80,18 +80,23 @@ func fit(file string, prompts []*rl.Prompt, context int) error {
 }
 
 func (j *job) newLoop() *orchestrator.Loop {
-	c := j.f.loop
+	c := j.f.debug.loop(j.f.loop)
 	c.Sampling, c.Report = j.f.sample.sampling(j.policy.tok), j.f.report()
 	l := &orchestrator.Loop{
-		Config: c, Rollout: j.roll, Train: j.actor, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
+		Config: c, Rollout: j.roll, Train: j.trainer, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
 		Watch: j.book, Clock: time.Now, Dir: checkpoints(j.dir.Path()), Epoch: j.dir.Attempt() - 1,
-		Copy: func() orchestrator.Writer { return j.actor.Copy().Save },
 	}
 	if !j.from.own {
 		l.From = j.from.dir
 	}
-	if j.f.run.Save.Bare {
-		j.actor.LeaveOutOptimizer()
+	if j.actor != nil {
+		l.Copy = func() orchestrator.Writer { return j.actor.Copy().Save }
+		if j.f.run.Save.Bare {
+			j.actor.LeaveOutOptimizer()
+		}
+	}
+	if j.f.debug.trainOnly() {
+		l.Grade = j.gradeRest
 	}
 	if j.f.run.Save.HF != "" {
 		l.Written = j.export
@@ -132,18 +137,3 @@ func (j *job) grade(ctx context.Context, all []*rl.Sample) error {
 	}
 	return err
 }
-
-// A progressLine shows a run's place.
-type progressLine struct {
-	*progress.Line
-	cycles int64
-	note   string
-}
-
-func (l *progressLine) done(cycle int, s rl.Stats) {
-	l.cycles = int64(cycle)
-	l.note = fmt.Sprintf("reward %.3f  gap %.2g  len %.0f", s["rollout/raw_reward"], s["train/logp_diff/max"], s["rollout/response_len/mean"])
-	l.Set(l.cycles, l.note)
-}
-
-func (l *progressLine) at(cycle int, phase string) { l.Set(l.cycles, l.note+"  "+phase) }
