@@ -93,7 +93,7 @@ func (j *job) evaluate(ctx context.Context, cycle, lag int) error {
 		all = append(all, journal.Evaluation{Evaluation: e, Drawn: seen.samples})
 	}
 	values["eval/duration_seconds"] = time.Since(began).Seconds()
-	return j.book.Evaluated(all, j.actor.Steps(), values)
+	return j.book.Evaluated(all, j.steps(), values)
 }
 
 // evaluated reports whether an earlier start of the run has written the evaluation of a cycle, of every set.

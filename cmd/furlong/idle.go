@@ -27,6 +27,7 @@ func (t *together) Idle() map[string]string {
 		m.add("--run-dir names the directory", "run-id")
 	}
 	t.idleAlgorithm(m)
+	t.idleDebug(m)
 	evaluates := f.eval.name(f.data) != ""
 	if !evaluates {
 		m.add("nothing is evaluated without --eval-prompt-data", "eval-interval", "skip-eval-before-train", "n-samples-per-eval-prompt", "eval-seed",

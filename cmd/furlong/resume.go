@@ -46,7 +46,7 @@ func (j *job) depart() (err error) {
 	if err := j.f.run.Save.starts(d.after()); err != nil {
 		return err
 	}
-	return d.left(j.f.loop.Cycles)
+	return d.left(j.f.loop.End())
 }
 
 // resume reads what earlier starts of a run left.

@@ -142,7 +142,7 @@ func (j *job) saySaving() string {
 	if c.Retain > 0 {
 		text += fmt.Sprintf(" and every %dth", c.Retain)
 	}
-	if c.Async {
+	if c.Async && j.actor != nil {
 		text += fmt.Sprintf("; written beside the run from a copy that takes %s bytes of memory", group(int64(j.actor.CopyBytes())))
 	}
 	if c.Sentinel != "" {

@@ -76,22 +76,23 @@ func (f runFlags) settled(set *config.Set) error {
 // A job is a run that is under way.
 type job struct {
 	*env
-	f      *trainFlags
-	set    *config.Set
-	policy *policy
-	dir    *rundir.Dir
-	roll   rl.RolloutEngine
-	local  *rollout.Engine // roll, if it is inside
-	remote *sglang.Engine  // roll, if it is not
-	actor  *train.Engine
-	loop   *orchestrator.Loop
-	book   *journal.Journal
-	source rl.PromptSource
-	grades *reward.Pool
-	evals  *evaluation // nil when nothing is evaluated
-	line   *progressLine
-	from   departure
-	began  bool // the loop has run: what it saved can be gone on from
+	f       *trainFlags
+	set     *config.Set
+	policy  *policy
+	dir     *rundir.Dir
+	roll    rl.RolloutEngine
+	local   *rollout.Engine // roll, if it is inside
+	remote  *sglang.Engine  // roll, if it is not
+	actor   *train.Engine   // nil where nothing is trained
+	trainer rl.TrainEngine  // what the loop trains: the actor, perhaps with others around it
+	loop    *orchestrator.Loop
+	book    *journal.Journal
+	source  rl.PromptSource
+	grades  *reward.Pool
+	evals   *evaluation // nil when nothing is evaluated
+	line    *progressLine
+	from    departure
+	began   bool // the loop has run: what it saved can be gone on from
 }
 
 // train carries a run out, from its directory to its closing table.
@@ -271,7 +272,7 @@ func (j *job) resumeAndRun(ctx context.Context) error {
 
 // rehearse proves that updates reach everything, if that was asked for. Its version is the last of an epoch, which no run comes to.
 func (j *job) rehearse(ctx context.Context) error {
-	if !j.f.rollout.CheckUpdates {
+	if !j.f.rollout.CheckUpdates || j.actor == nil || j.local == nil {
 		return nil
 	}
 	v := rl.NewVersion(j.dir.Attempt()-1, 0xffffff)
@@ -294,9 +295,9 @@ func (j *job) close() error {
 	}
 	s := summary.Of(rows)
 	s.AddRest(j.loop.Rest())
-	s.Digest, s.Dir = train.Digest(j.actor.Params()), j.dir.Path()
+	s.Digest, s.Dir = train.Digest(j.policy.Params()), j.dir.Path()
 	if j.evals != nil {
-		if s.Eval, err = j.evals.summary(j.dir.Path(), j.f.loop.Cycles); err != nil {
+		if s.Eval, err = j.evals.summary(j.dir.Path(), j.f.loop.End()); err != nil {
 			return err
 		}
 	}

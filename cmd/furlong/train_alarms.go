@@ -12,11 +12,17 @@ import (
 
 // newJournal returns the journal of the run, with what its alarms need to say where a gap comes from.
 func (j *job) newJournal() *journal.Journal {
-	return &journal.Journal{
-		Dir: j.dir, Log: j.log, Mixed: j.f.mixed(), Load: j.actor.ExpertLoad, Tell: j.tell, Parity: j.parityCommand,
-		Blind: "samples come from servers (--rollout-url), whose memory can't be read from here, and whose scores go through the caches that may be at fault",
+	b := &journal.Journal{Dir: j.dir, Log: j.log, Mixed: j.f.mixed(), Tell: j.tell, Parity: j.parityCommand, Blind: blindOfServers}
+	if j.actor != nil {
+		b.Load = j.actor.ExpertLoad
 	}
+	if j.f.debug.trainOnly() {
+		b.Blind = "samples are recorded ones (--load-debug-rollout-data): nothing that drew them is here"
+	}
+	return b
 }
+
+const blindOfServers = "samples come from servers (--rollout-url), whose memory can't be read from here, and whose scores go through the caches that may be at fault"
 
 // rescore has the engine inside compute samples again, cold.
 func (j *job) rescore(ctx context.Context, samples []*rl.Sample) (*rl.Rescored, error) {

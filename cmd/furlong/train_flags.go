@@ -33,6 +33,7 @@ type trainFlags struct {
 	data    data.Config
 	reward  reward.Config
 	eval    evalFlags
+	debug   debugFlags
 }
 
 // runFlags say where a run is written.
@@ -99,7 +100,7 @@ func newTrainFlags() *trainFlags {
 		servers: sglang.Default(), train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
 	}
 	f.run.Keep, f.batch.Steps, f.teacher.Type = "all", 1, "megatron"
-	f.run.Save = defaultSave()
+	f.run.Save, f.debug = defaultSave(), defaultDebug()
 	return f
 }
 
@@ -113,7 +114,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set := config.New(command, purpose).Layered("tiny-arithmetic")
 	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, &f.batch).Add("Sampling", &f.sample)
 	set.Add("Training", &f.train, &f.teacher).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
-	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval)
+	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval).Add("Debugging", &f.debug)
 	set.Add("Checks", &together{f}, &graded{f})
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
 	return set.Accept(launchline.Options()).Accept(refusedResume)

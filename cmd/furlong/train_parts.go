@@ -44,6 +44,7 @@ func (j *job) wire() {
 	if j.remote != nil {
 		j.remote.LogTo(j.log)
 	}
+	j.sayDebug()
 	j.book = j.newJournal()
 	j.loop = j.newLoop()
 }
@@ -89,6 +90,7 @@ func (j *job) newLoop() *orchestrator.Loop {
 	if !j.from.own {
 		l.From = j.from.dir
 	}
+	l.Copy = func() orchestrator.Writer { return j.trainer.Save }
 	if j.actor != nil {
 		l.Copy = func() orchestrator.Writer { return j.actor.Copy().Save }
 		if j.f.run.Save.Bare {
@@ -98,7 +100,7 @@ func (j *job) newLoop() *orchestrator.Loop {
 	if j.f.debug.trainOnly() {
 		l.Grade = j.gradeRest
 	}
-	if j.f.run.Save.HF != "" {
+	if j.f.run.Save.HF != "" && j.actor != nil {
 		l.Written = j.export
 	}
 	if j.local != nil {

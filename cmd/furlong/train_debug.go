@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"furlong/kernels"
+	"furlong/metrics/rollouts"
+	"furlong/orchestrator"
+	"furlong/orchestrator/recorded"
+	"furlong/quant"
+	"furlong/rl"
+	"furlong/train"
+	"furlong/train/optim"
+)
+
+// debugFlags say which parts of the loop others stand in for, and what is written down besides.
+type debugFlags struct {
+	RolloutOnly bool    `flag:"debug-rollout-only" help:"no trainer: draw, grade and write down, always by the weights the run starts from"`
+	TrainOnly   bool    `flag:"debug-train-only" help:"no rollout engine: train on the rollouts of --load-debug-rollout-data, with the rewards that they have"`
+	Load        string  `flag:"load-debug-rollout-data" help:"recorded rollouts, {rollout_id} or {rollout_id:06} in the path for the cycle: files that --save-debug-rollout-data wrote, or a run's samples/c{rollout_id:06}.fls; stands for --debug-train-only too"`
+	Share       float64 `flag:"load-debug-rollout-data-subsample" help:"share of the recorded groups of each cycle that is trained on, from the first on"`
+	Save        string  `flag:"save-debug-rollout-data" help:"write what each cycle trains on into a file, {rollout_id} in its path for the cycle"`
+	SaveTrain   string  `flag:"save-debug-train-data" help:"write it again as the trainer left it, with its logprobs and advantages"`
+	Details     string  `flag:"dump-details" help:"a folder for both: rollout_data/ and train_data/"`
+	NoOptimizer bool    `flag:"debug-disable-optimizer" help:"learning rate 0: losses and gradients are computed, weights stay"`
+}
+
+func defaultDebug() debugFlags { return debugFlags{Share: 1} }
+
+// trainOnly reports whether recorded rollouts stand in for the rollout engine.
+func (f debugFlags) trainOnly() bool { return f.TrainOnly || f.Load != "" }
+
+// paths returns where batches are written before and after training; empty for nowhere.
+func (f debugFlags) paths() (before, after rollouts.Path) {
+	before, after = rollouts.Path(f.Save), rollouts.Path(f.SaveTrain)
+	in := func(folder string) rollouts.Path {
+		return rollouts.Path(filepath.Join(f.Details, folder, "{rollout_id}.safetensors"))
+	}
+	if f.Details != "" && before == "" {
+		before = in("rollout_data")
+	}
+	if f.Details != "" && after == "" {
+		after = in("train_data")
+	}
+	return before, after
+}
+
+// Validate reports what is wrong with f, in the words of the flags.
+func (f debugFlags) Validate() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if f.RolloutOnly && f.trainOnly() {
+		bad("--debug-rollout-only and --debug-train-only: nothing is left of the loop, want one of them")
+	}
+	if f.TrainOnly && f.Load == "" {
+		bad("--debug-train-only needs --load-debug-rollout-data: train on what?")
+	}
+	if !(f.Share > 0 && f.Share <= 1) {
+		bad("--load-debug-rollout-data-subsample is %v, want more than 0, up to 1", f.Share)
+	}
+	if f.Details != "" {
+		if err := rollouts.Path(f.Details).Check(); err != nil || rollouts.Path(f.Details).Names() {
+			bad("--dump-details is %q, want a folder, without braces", f.Details)
+		}
+	}
+	for flag, path := range map[string]string{"load-debug-rollout-data": f.Load, "save-debug-rollout-data": f.Save, "save-debug-train-data": f.SaveTrain} {
+		if err := rollouts.Path(path).Check(); err != nil {
+			bad("--%s: %w", flag, err)
+		}
+		if flag != "load-debug-rollout-data" && path != "" && !rollouts.Path(path).Names() {
+			bad("--%s is %q, want {rollout_id} in it: each cycle has a file", flag, path)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// idleDebug adds what changes nothing where an engine is not there. What else of a run's command speaks of that engine may stay: sayDebug says so.
+func (t *together) idleDebug(m idle) {
+	d := t.f.debug
+	if d.Load == "" {
+		m.add("there is no --load-debug-rollout-data", "load-debug-rollout-data-subsample")
+	}
+	if d.Save != "" && d.SaveTrain != "" {
+		m.add("--save-debug-rollout-data and --save-debug-train-data take its place", "dump-details")
+	}
+	if d.RolloutOnly {
+		m.add("--debug-rollout-only leaves the trainer out", "debug-disable-optimizer", "debug-skip-weight-update", "save-debug-train-data")
+	}
+}
+
+// sayDebug says in the log what is left out, and what that was asked for falls away with it.
+func (j *job) sayDebug() {
+	d, f := j.f.debug, j.f
+	away := map[string]bool{}
+	switch {
+	case d.RolloutOnly:
+		j.log.Warn("debugging", "left_out", "the trainer: weights stay those that the run starts from")
+		away = map[string]bool{"--save-hf": f.run.Save.HF != "", "--no-save-optim": f.run.Save.Bare, "--check-weight-update-equal": f.rollout.CheckUpdates}
+	case d.trainOnly():
+		j.log.Warn("debugging", "left_out", "the rollout engine: samples are those of "+d.Load)
+		away = map[string]bool{"evaluations": f.eval.name(f.data) != "", "--rollout-url": f.isRemote(), "--prompt-data": f.data.File != "", "--check-weight-update-equal": f.rollout.CheckUpdates}
+	}
+	for _, what := range slices.Sorted(maps.Keys(away)) {
+		if away[what] {
+			j.log.Warn("debugging", "without_effect", what)
+		}
+	}
+	if d.NoOptimizer {
+		j.log.Warn("debugging", "left_out", "the optimizer: its learning rate is 0")
+	}
+	if f.loop.NoPush {
+		j.log.Warn("debugging", "left_out", "pushes: the rollout engine serves the weights that this start begins with")
+	}
+}
+
+// loop returns the settings of the loop as these flags leave them.
+func (f debugFlags) loop(c orchestrator.Config) orchestrator.Config {
+	if f.RolloutOnly {
+		c.NoPush = true // weights never change
+	}
+	if f.trainOnly() {
+		c.Batch = recorded.Kept(c.Batch, f.Share)
+	}
+	return c
+}
+
+// optim returns the settings of the optimizer as these flags leave them.
+func (f debugFlags) optim(c optim.Config) optim.Config {
+	if f.NoOptimizer {
+		c.LR, c.MinLR = 0, 0
+	}
+	return c
+}
+
+// newTrainer makes what trains: the engine, one that holds still, or either with a pen.
+func (j *job) newTrainer(k kernels.Backend) (err error) {
+	if j.f.debug.RolloutOnly {
+		j.trainer, err = j.still()
+	} else if j.actor, err = j.newActor(k); err == nil {
+		j.trainer, err = j.actor, j.actor.PublishAs(formatOf(j.f.rollout))
+	}
+	if before, after := j.f.debug.paths(); before != "" || after != "" {
+		if j.actor == nil {
+			after = "" // nothing is added
+		}
+		j.trainer = &recorded.Recorder{TrainEngine: j.trainer, Before: before, After: after, Model: j.drawnBy()}
+	}
+	return err
+}
+
+// drawnBy says what draws samples.
+func (j *job) drawnBy() string {
+	model := j.f.model.Checkpoint
+	if model == "" {
+		model = "the model inside the binary"
+	}
+	if j.f.isRemote() {
+		return fmt.Sprintf("%s, served by %v", model, j.f.servers.Servers())
+	}
+	return fmt.Sprintf("%s, weights in %s, attention state in %s, %s", model, j.f.rollout.Format, j.f.rollout.KV, buildName())
+}
+
+// still returns a trainer that publishes the policy as it was loaded.
+func (j *job) still() (rl.TrainEngine, error) {
+	replica, err := quant.NewReplica(j.policy.Params(), formatOf(j.f.rollout), j.policy.Head().Value.Type)
+	if err != nil {
+		return nil, err
+	}
+	return recorded.Still{Weights: func(v rl.Version) rl.Weights { return train.Weights(v, replica.Refresh()) }}, nil
+}
+
+// newGenerator makes what samples come from: prompts and an engine, or recordings for both.
+func (j *job) newGenerator(ctx context.Context, k kernels.Backend) (err error) {
+	if j.f.debug.trainOnly() {
+		return j.newReplay()
+	}
+	j.roll, err = j.newRollout(ctx, k)
+	return err
+}
+
+func (j *job) newReplay() error {
+	c := j.f.debug.loop(j.f.loop)
+	r, err := recorded.Open(recorded.Config{
+		Path: rollouts.Path(j.f.debug.Load), Share: j.f.debug.Share, Cycles: c.End(), Groups: c.Batch, PerPrompt: c.PerPrompt, Limits: j.limits(),
+	})
+	if err != nil {
+		return fmt.Errorf("--load-debug-rollout-data: %w", err)
+	}
+	j.roll, j.source = r, r
+	return nil
+}
+
+// limits returns what recorded samples must keep within.
+func (j *job) limits() recorded.Limits {
+	return recorded.Limits{Vocab: j.policy.Vocab(), Context: j.f.rollout.Context}
+}
+
+// gradeRest judges the samples that have no verdict: recorded ones keep theirs.
+func (j *job) gradeRest(ctx context.Context, all []*rl.Sample) error {
+	var rest []*rl.Sample
+	for _, s := range all {
+		if s.Verdict == rl.Ungraded {
+			rest = append(rest, s)
+		}
+	}
+	return j.grade(ctx, rest)
+}
+
+// steps returns how many optimizer steps were taken.
+func (j *job) steps() int {
+	if j.actor == nil {
+		return 0
+	}
+	return j.actor.Steps()
+}
