@@ -26,20 +26,23 @@ func (s *Set) Expansions() []Expansion { return s.expansions }
 // place is where a {NAME} stands in the flags of a Sense.
 var placeholder = regexp.MustCompile(`\{[a-z0-9-]+\}`)
 
-// expand returns the layers for which options of the kind Expands stand, in the order of their table. The last word on an option counts, whichever
-// layer has it; what it stands for lies above the recipe alone, so that every flag that is spelled out goes before it.
+// expand puts right below each layer what its options of the kind Expands stand for, in the order of their table. The last word on an option counts,
+// whichever layer has it; flags that are spelled out in a layer go before what others of the same layer stand for.
 func (s *Set) expand(layers []*layer) []*layer {
-	last := map[string]assignment{}
+	last, owner := map[string]assignment{}, map[string]*layer{}
 	for _, l := range layers {
 		for _, a := range l.assigns {
-			last[a.name()] = a
+			last[a.name()], owner[a.name()] = a, l
 		}
 	}
 	var out []*layer
-	for _, name := range s.order {
-		if a, given := last[name]; given && s.options[name].Kind == Expands {
-			out = append(out, s.sense(a, last))
+	for _, l := range layers {
+		for _, name := range s.order {
+			if s.options[name].Kind == Expands && owner[name] == l {
+				out = append(out, s.sense(last[name], last))
+			}
 		}
+		out = append(out, l)
 	}
 	return out
 }

@@ -42,9 +42,12 @@ func TestExpansion(t *testing.T) {
 		{args: "--task long --dir '/a b' --quick", want: launcher{Batch: 3, Fast: true, Length: 100, File: "/a b/long.jsonl"}},
 		{args: "--quick --no-quick", want: launcher{Batch: 1, Length: 10}},
 		{args: "--quick=true", want: launcher{Batch: 1, Length: 10, Fast: true}},
-		// What is spelled out goes before what a flag stands for, wherever either stands.
+		// In a layer, what is spelled out goes before what a flag stands for; later layers go before both.
 		{args: "--length 7 --task short", want: launcher{Batch: 1, Length: 7}},
-		{args: "--task short", file: "--length 8", want: launcher{Batch: 1, Length: 8}},
+		{args: "--task short", file: "--length 8", want: launcher{Batch: 1, Length: 5}},
+		{args: "--length 7", file: "--task short", want: launcher{Batch: 1, Length: 7}},
+		{args: "--dir /c", file: "--task long --dir /b --length 8", want: launcher{Batch: 1, Length: 8, File: "/c/long.jsonl"}},
+		{args: "--length 7 --extra-args '--task short'", want: launcher{Batch: 1, Length: 5}},
 		{args: "--extra-args '--task short'", want: launcher{Batch: 1, Length: 5}},
 		{args: "--task short", file: "--task long --dir /b", want: launcher{Batch: 1, Length: 5}},
 		{args: "--dir /c", file: "--task long --dir /b", want: launcher{Batch: 1, Length: 100, File: "/c/long.jsonl"}},
@@ -127,8 +130,8 @@ func TestTwoNamesOfOneSetting(t *testing.T) {
 
 func TestBelowAndPresume(t *testing.T) {
 	c, set := newLauncher()
-	set.Below("variable X", "--batch", "5", "--length=6").Presume(func(has func(string) bool) (string, string) {
-		if has("longest") {
+	set.Below("variable X", "--batch", "5", "--length=6").Presume(func(said func(string) (string, bool)) (string, string) {
+		if n, given := said("longest"); given && n == "9" {
 			return "none", "it is long"
 		}
 		return "tiny-arithmetic", "it is short"
@@ -141,7 +144,7 @@ func TestBelowAndPresume(t *testing.T) {
 		t.Errorf("got %+v, origin %s, presumed %v", *c, set.byName["batch"].Origin, set.Presumed())
 	}
 	_, set = newLauncher()
-	set.Presume(func(func(string) bool) (string, string) { return "tiny-arithmetic", "it is short" })
+	set.Presume(func(func(string) (string, bool)) (string, string) { return "tiny-arithmetic", "it is short" })
 	if err := set.Parse([]string{"--recipe", "none"}); err != nil || set.Recipe() != "" || set.Presumed() != (Presumption{}) {
 		t.Errorf("a named recipe: error %v, recipe %q, presumed %v, want none", err, set.Recipe(), set.Presumed())
 	}

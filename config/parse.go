@@ -48,10 +48,8 @@ func (s *Set) Parse(args []string) error {
 		return ErrHelp
 	}
 	recipe, file := s.lower(&line)
-	above := slices.Concat(s.variables(), s.withExtra(file), s.withExtra(&line))
-	below := s.withExtra(recipe)
 	ap := applier{set: s, broken: map[string]bool{}}
-	for _, l := range slices.Concat(below, s.expand(slices.Concat(below, above)), above) {
+	for _, l := range s.expand(slices.Concat(s.withExtra(recipe), s.variables(), s.withExtra(file), s.withExtra(&line))) {
 		ap.layer(l)
 	}
 	ap.places(line.places)
@@ -83,7 +81,7 @@ func (s *Set) lower(line *layer) (recipe, file *layer) {
 		}
 	}
 	if !named && s.presume != nil {
-		if presumed, why := s.presume(line.has); presumed != "" {
+		if presumed, why := s.presume(line.said); presumed != "" {
 			name, s.presumed = presumed, Presumption{Recipe: presumed, Why: why}
 		}
 	}
@@ -100,9 +98,9 @@ type Presumption struct {
 	Why    string
 }
 
-// Presume gives the choice of the recipe to a function, where neither the command line nor a file names one. It is told which flags the command
-// line has, and answers "" for the recipe that [Set.Layered] was given.
-func (s *Set) Presume(choose func(has func(flag string) bool) (recipe, why string)) *Set {
+// Presume gives the choice of the recipe to a function, where neither the command line nor a file names one. It can ask what the command line says
+// to a flag, under the name it has there, and answers "" for the recipe that [Set.Layered] was given.
+func (s *Set) Presume(choose func(said func(flag string) (value string, given bool)) (recipe, why string)) *Set {
 	s.presume = choose
 	return s
 }
@@ -135,9 +133,14 @@ func (s *Set) variables() []*layer {
 	return out
 }
 
-// has reports whether a flag is among those that were read, under any of its names.
-func (l *layer) has(flag string) bool {
-	return slices.ContainsFunc(l.assigns, func(a assignment) bool { return a.name() == flag || a.spelled == "--"+flag })
+// said returns the last word on a flag, under any of its names.
+func (l *layer) said(flag string) (value string, given bool) {
+	for _, a := range l.assigns {
+		if a.name() == flag || a.spelled == "--"+flag {
+			value, given = strings.Join(a.words, " "), true
+		}
+	}
+	return value, given
 }
 
 func (s *Set) file(path string, line *layer) *layer {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -92,11 +91,19 @@ func TestPresume(t *testing.T) {
 		{"num-nodes rollout-num-nodes", ""},
 		{"mode num-nodes", Launch},
 		{"enable-eval", Launch},
+		{"mode num-nodes=8 rollout-num-nodes=4", Launch4},
+		{"mode num-nodes=8 rollout-num-nodes=2", Launch},
 		{"mode actor-num-nodes context-length", Reference},
 		{"num-layers experimental-attention-variant mode", Arguments},
 	} {
-		given := strings.Fields(tt.flags)
-		got, why := Presume(func(flag string) bool { return slices.Contains(given, flag) })
+		got, why := Presume(func(flag string) (string, bool) {
+			for _, f := range strings.Fields(tt.flags) {
+				if name, value, _ := strings.Cut(f, "="); name == flag {
+					return value, true
+				}
+			}
+			return "", false
+		})
 		if got != tt.want || (why == "") != (got == "") {
 			t.Errorf("Presume(%s) = %q, %q, want %q and why", tt.flags, got, why, tt.want)
 		}
