@@ -50,7 +50,7 @@ func join(families ...[]Series) []Series {
 	return all
 }
 
-var table = join(train(), mismatch(), logpDiff(), ratio(), rollout(), reward(), passrate(), eval(), moe(), indexer(), data(), update(), perf(), engine())
+var table = join(train(), mismatch(), logpDiff(), ratio(), rollout(), reward(), passrate(), eval(), moe(), indexer(), data(), account(), update(), perf(), engine())
 
 func train() []Series {
 	return plain("train/", [][3]string{
@@ -326,6 +326,23 @@ func data() []Series {
 	}...)
 }
 
+// account lists what became of all that was handed out since the run began, as the cycle trained: generated is the sum of the others.
+func account() (all []Series) {
+	for _, of := range [][2]string{{"tokens", "response tokens that came back"}, {"samples", "samples asked for"}, {"prompts", "prompts handed out"}} {
+		all = append(all, plain("account/"+of[0]+"/", [][3]string{
+			{"generated", of[0], of[1] + " since the run began"},
+			{"trained", of[0], "those with which a step was taken"},
+			{"masked", of[0], "those in trained batches that do not train, too old or off policy"},
+			{"waiting", of[0], "those in flight, unfinished, or kept for later batches"},
+			{"dropped", of[0], "those given up"},
+		}...)...)
+	}
+	return append(all, plain("account/tokens/", [][3]string{
+		{"dropped/{reason}", "tokens", "response tokens given up for this reason since the run began"},
+		{"masked/{reason}", "tokens", "response tokens that do not train for this reason, since the run began"},
+	}...)...)
+}
+
 func update() []Series {
 	return plain("update/", [][3]string{
 		{"version", "versions", "publication number of the version that the rollout engine took up"},
@@ -361,6 +378,7 @@ func perf() []Series {
 			{"update_weights_stop_time", "s", "time the rollout engine chose no token because of the update"},
 			{"update_weights_{part}_time", "s", "one part of the update: quantise (pack in the engine's formats), gather (list, with digests), apply (send, check, derive, canary)"},
 			{"wait_time_ratio", "share", "train_wait_time over step_time"},
+			{"bubble_ratio", "share", "part of the cycle that trainer and rollout engine stood still, mean of the two"},
 			{"overlap_ratio", "share", "part of rollout_time during which the trainer was at work"},
 			{"tokens_per_gpu_per_sec", "tok/s", "response tokens generated a second and device"},
 			{"effective_tokens_per_gpu_per_sec", "tok/s", "response tokens trained on, a second of rollout and device"},

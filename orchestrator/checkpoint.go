@@ -6,25 +6,18 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"furlong/orchestrator/gather"
 	"furlong/rl"
 )
 
 // state is the loop's part of a checkpoint.
 type state struct {
-	Cycle   int       `json:"cycle"`   // the last one trained
-	Pushes  int       `json:"pushes"`  // before the one of these weights, which is a resumed run's first act
-	Skipped int       `json:"skipped"` // steps skipped in a row
-	Epoch   int       `json:"epoch"`   // of the versions of the start that saved it
-	Base    int       `json:"base"`    // epoch of the run's first start: 0, unless it went on from another run
-	Prompts []byte    `json:"prompts"` // the source's state
-	Pending []pending `json:"pending"` // batches of the next cycles that had been generated
-}
-
-// pending is a batch that waits to be trained on.
-type pending struct {
-	Cycle   int          `json:"cycle"`
-	Version rl.Version   `json:"version"` // served when generation began
-	Samples []*rl.Sample `json:"samples"`
+	Cycle   int           `json:"cycle"`   // the last one trained
+	Pushes  int           `json:"pushes"`  // before the one of these weights, which is a resumed run's first act
+	Skipped int           `json:"skipped"` // steps skipped in a row
+	Epoch   int           `json:"epoch"`   // of the versions of the start that saved it
+	Base    int           `json:"base"`    // epoch of the run's first start: 0, unless it went on from another run
+	Gather  *gather.State `json:"gather"`  // the prompt source's place, and all that was handed out and has not trained
 }
 
 const (
@@ -39,32 +32,28 @@ func (l *Loop) state() (state, error) {
 	if l.pushed == l.trained {
 		s.Pushes--
 	}
-	for c := l.trained + 1; l.flying[c] != nil; c++ {
-		b := l.flying[c]
-		if !b.generated() {
-			s.Prompts = b.before
-			return s, nil
-		}
-		s.Pending = append(s.Pending, pending{c, b.version, b.samples})
-	}
 	var err error
-	s.Prompts, err = l.Prompts.State()
+	s.Gather, err = l.gather.State(l.trained)
 	return s, err
 }
 
 // saveLast saves what an interrupt leaves, unless there is nothing new, or the engine serves other weights than the trainer's last (between pushes):
 // then the run goes on from the checkpoint before. One step ahead the batch in flight is waited for: it was begun with
-// weights that are no more.
+// weights that are no more. Where samples are drawn without end they are new: what is in flight is brought to rest and goes along.
 func (l *Loop) saveLast(ctx context.Context) error {
 	if err := l.settle(); err != nil {
 		return err
 	}
-	if l.Dir == "" || l.trained == l.saved || l.trained%l.Config.PushEvery != 0 {
+	endless := l.Config.Loop == FullyAsync
+	if l.Dir == "" || l.trained == 0 || l.trained == l.saved && !endless || l.trained%l.Config.PushEvery != 0 {
 		return nil
 	}
-	for _, b := range l.flying {
-		<-b.done
+	if endless {
+		if err := l.gather.Park(ctx); err != nil {
+			return err
+		}
 	}
+	l.gather.Settle()
 	if l.told != l.trained {
 		if err := l.publish(ctx); err != nil {
 			return err
@@ -94,7 +83,8 @@ func (l *Loop) Load(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := l.Prompts.Restore(s.Prompts); err != nil {
+	l.gather = l.newGatherer()
+	if err := l.gather.Restore(s.Gather); err != nil {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
 	if err := l.Train.Load(ctx, filepath.Join(dir, trainDir)); err != nil {
@@ -120,13 +110,4 @@ func (l *Loop) countStarts() error {
 
 func (l *Loop) adopt(s state) {
 	l.trained, l.saved, l.told, l.pushes, l.skipped = s.Cycle, s.Cycle, s.Cycle, s.Pushes, s.Skipped
-	l.flying = map[int]*batch{}
-	for _, p := range s.Pending {
-		for _, x := range p.Samples {
-			x.Text = l.Decode(x.Response) // JSON does not hold text that is no UTF-8
-		}
-		b := &batch{cycle: p.Cycle, samples: p.Samples, version: p.Version, done: make(chan struct{})}
-		close(b.done)
-		l.flying[b.cycle] = b
-	}
 }

@@ -19,7 +19,7 @@ func gapByAge(stats rl.Stats, all []*rl.Sample, served rl.Version) {
 		for _, span := range s.Versions {
 			age := served.Count() - span.Version.Count()
 			for end := at + span.Tokens; at < end; at++ {
-				if d := math.Abs(float64(s.TrainLogProbs[at]) - float64(s.LogProbs[at])); d-d == 0 {
+				if d := math.Abs(float64(s.TrainLogProbs[at]) - float64(s.LogProbs[at])); d-d == 0 && trains(s, at) {
 					sum[age] += d
 					n[age]++
 				}

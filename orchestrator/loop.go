@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"furlong/orchestrator/gather"
 	"furlong/rl"
 )
 
@@ -20,6 +21,7 @@ type Config struct {
 	MaxSkipped int    `flag:"max-skipped-steps" help:"optimizer steps skipped in a row (loss or gradient not finite) after which the run stops"`
 	MaxRefused int    `flag:"max-refused-updates" help:"updates of weights refused in a row by the rollout engine after which the run stops"`
 	Saving
+	gather.Settings
 
 	Sampling rl.Sampling
 	Report   rl.Report // what samples tell besides their tokens
@@ -27,7 +29,18 @@ type Config struct {
 
 // Default returns a synchronous loop of 32 prompts by 8 samples.
 func Default() Config {
-	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, MaxRefused: 1, Saving: Saving{Keep: 2}, Sampling: rl.DefaultSampling()}
+	return Config{Plan: DefaultPlan(), Batch: 32, PerPrompt: 8, Seed: 42, MaxSkipped: 3, MaxRefused: 1, Saving: Saving{Keep: 2}, Settings: gather.Default(), Sampling: rl.DefaultSampling()}
+}
+
+// gathering returns what the gatherer of the run is told.
+func (c Config) gathering() gather.Run {
+	r := gather.Run{
+		Settings: c.Settings, Batch: c.Batch, PerPrompt: c.PerPrompt, Seed: c.Seed, Async: c.Loop == FullyAsync, Sampling: c.Sampling, Report: c.Report,
+	}
+	if c.Loop == OneStepOff {
+		r.Lag = 1
+	}
+	return r
 }
 
 // Validate reports everything that is wrong with c, in the words of the flags.
@@ -41,7 +54,7 @@ func (c Config) Validate() error {
 			errs = append(errs, fmt.Errorf("--%s is %d, want at least 1", f.flag, f.v))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.gathering().Validate())...)
 }
 
 // A Loop carries out a plan. All fields but the state at the end are set by whoever makes it.
@@ -65,24 +78,28 @@ type Loop struct {
 	// called from another goroutine than the loop's.
 	Written func(ctx context.Context, cycle int, dir string) error
 	Clock   func() time.Time
-	Dir     string // of the checkpoints
-	From    string // a checkpoint of another run, from which this one goes on while it has none of its own; "" for none
-	Epoch   int    // how often the run was started before
+	After   func(time.Duration) <-chan time.Time // time.After; nil: what is tried again is tried at once
+	Advise  func(string)                         // is told what an operator may want to act on; nil: nobody is
+	Watches bool                                 // the rollout engine honours rl.Request.Watch
+	Dir     string                               // of the checkpoints
+	From    string                               // a checkpoint of another run, from which this one goes on while it has none of its own; "" for none
+	Epoch   int                                  // how often the run was started before
 
 	wg      sync.WaitGroup
-	flying  map[int]*batch
-	trained int        // the last cycle trained
-	pushes  int        // counts on over resumes
-	pushed  int        // the cycle whose weights were pushed last
-	version rl.Version // served
-	skipped int        // steps skipped in a row
-	base    int        // epoch of the run's first start
-	saved   int        // cycle of the newest checkpoint
-	writing *writing   // the checkpoint being written beside the run; nil: none
-	report  Report     // of the cycle in hand
-	update  rl.Stats   // of the updates since the last report
-	times   rl.Stats   // seconds by step since the last report
-	told    int        // the cycle of the last report
+	gather  *gather.Gatherer
+	trained int               // the last cycle trained
+	pushes  int               // counts on over resumes
+	pushed  int               // the cycle whose weights were pushed last
+	version rl.Version        // served
+	skipped int               // steps skipped in a row
+	base    int               // epoch of the run's first start
+	saved   int               // cycle of the newest checkpoint
+	writing *writing          // the checkpoint being written beside the run; nil: none
+	report  Report            // of the cycle in hand
+	update  rl.Stats          // of the updates since the last report
+	times   rl.Stats          // seconds by step since the last report
+	work    []gather.Interval // when the trainer was at work since the last report
+	told    int               // the cycle of the last report
 	toldAt  time.Time
 }
 
@@ -117,6 +134,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	l.begin()
 	gen, stop := l.generation(ctx)
 	defer l.wg.Wait()
+	defer l.gather.Close()
 	defer stop()
 	for a := range l.plan().Actions() {
 		l.Watch.Phase(a)
@@ -131,19 +149,26 @@ func (l *Loop) Run(ctx context.Context) error {
 }
 
 func (l *Loop) begin() {
-	if l.flying == nil {
-		l.flying = map[int]*batch{}
+	if l.gather == nil {
+		l.gather = l.newGatherer()
 	}
 	l.times, l.update, l.toldAt, l.pushed = rl.Stats{}, rl.Stats{}, l.Clock(), -1
 }
 
+// newGatherer returns a gatherer that has handed out nothing.
+func (l *Loop) newGatherer() *gather.Gatherer {
+	return gather.New(l.Config.gathering(), gather.Parts{
+		Engine: l.Rollout, Prompts: l.Prompts, Grade: l.Grade, Decode: l.Decode, Clock: l.Clock, After: l.After, Advise: l.Advise, Watches: l.Watches,
+	})
+}
+
 // generation returns the context of generation. In the synchronous loop an interrupt ends it, since the batch can be made again. One step ahead it
-// cannot (its weights are gone once the trainer moves on), so it runs to its end.
+// cannot (its weights are gone once the trainer moves on), so it runs to its end; where samples are drawn without end, they are brought to rest and saved.
 func (l *Loop) generation(ctx context.Context) (context.Context, context.CancelFunc) {
-	if l.Config.Loop == "one-step-off" {
-		return context.WithCancel(context.WithoutCancel(ctx))
+	if l.Config.Loop == Synchronous {
+		return context.WithCancel(ctx)
 	}
-	return context.WithCancel(ctx)
+	return context.WithCancel(context.WithoutCancel(ctx))
 }
 
 // plan returns the plan from where the loop stands.
@@ -167,14 +192,14 @@ func (l *Loop) act(ctx, gen context.Context, a Action) error {
 	err := l.do(ctx, gen, a)
 	if lane, ok := lanes[a.Kind]; ok && err == nil {
 		t1 := l.Clock()
-		l.spent(a.Kind, t1.Sub(t0))
+		l.spent(a.Kind, t0, t1)
 		err = l.Watch.Span(max(a.Cycle, 1), lane, a.Kind.String(), t0, t1, l.version)
 	}
 	return err
 }
 
 // lanes are the rows of the timeline that steps of the driver belong to.
-var lanes = map[Kind]string{Push: "update", Eval: "eval", Await: "wait", Train: "train", Save: "save", Sync: "wait"}
+var lanes = map[Kind]string{Push: "update", Eval: "eval", Await: "wait", Train: "train", Save: "save", Sync: "wait", Park: "wait"}
 
 func (l *Loop) do(ctx, gen context.Context, a Action) error {
 	switch a.Kind {
@@ -183,14 +208,16 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 	case Eval:
 		return l.Eval(ctx, a.Cycle, l.trained-l.pushed)
 	case Start:
-		if l.flying[a.Cycle] != nil {
-			return nil // it came with the checkpoint
-		}
-		return l.start(gen, a.Cycle)
+		return l.gather.Begin(gen, a.Cycle)
+	case Open:
+		l.gather.Open(gen)
+		return nil
+	case Park:
+		return l.gather.Park(gen)
 	case Await:
 		return l.take(ctx, a.Cycle)
 	case Sync:
-		_, err := l.await(gen, a.Cycle)
+		_, err := l.gather.Await(gen, a.Cycle)
 		return err
 	case Train:
 		return l.train(ctx, a.Cycle)
@@ -202,36 +229,56 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 
 // take waits for the cycle's batch and begins the cycle's report.
 func (l *Loop) take(ctx context.Context, c int) error {
-	b, err := l.await(ctx, c)
+	await := l.gather.Await
+	if l.Config.Loop == FullyAsync {
+		await = l.gather.Take
+	}
+	b, err := await(ctx, c)
 	if err != nil {
 		return err
 	}
 	if err := l.checkVersions(b); err != nil {
 		return err
 	}
-	l.report = Report{Cycle: c, Samples: b.samples, Stats: rl.Stats{}}
+	l.report = Report{Cycle: c, Samples: b.Samples(), Stats: rl.Stats{}}
 	rolloutStats(l.report.Stats, b, l.version)
+	maps.Copy(l.report.Stats, b.Stats)
 	l.report.Stats["rollout/staleness/steps"] = float64(l.trained - l.pushed)
-	if b.t1.IsZero() {
+	if b.T1.IsZero() {
 		return nil // generated before a restart
 	}
-	return errors.Join(l.Watch.Span(c, "rollout", "generate", b.t0, b.t1, b.version), l.Watch.Span(c, "reward", "grade", b.t1, b.t2, b.version))
+	return errors.Join(l.Watch.Span(c, "rollout", "generate", b.T0, b.T1, b.Version), l.Watch.Span(c, "reward", "grade", b.T1, b.T2, b.Version))
 }
 
-// checkVersions makes sure that no token was chosen by a policy that the run has not served, or an older one than the loop allows.
-func (l *Loop) checkVersions(b *batch) error {
-	oldest := b.version.Count()
-	for _, s := range b.samples {
-		n := 0
-		for _, sp := range s.Versions {
-			n += sp.Tokens
-			if c := sp.Version.Count(); c < oldest || c > l.version.Count() {
-				return fmt.Errorf("prompt %s, sample %d: tokens of version %v, want %d to %d", s.Prompt.ID, s.Index, sp.Version, oldest, l.version.Count())
+// checkVersions makes sure that no token was chosen by a policy that the run has not served, or before its prompt was handed out, and that no token trains that is
+// older than the bound.
+func (l *Loop) checkVersions(b *gather.Batch) error {
+	for _, g := range b.Groups {
+		for _, s := range g.Samples {
+			if err := l.checkSample(s, g.From.Count()); err != nil {
+				return fmt.Errorf("prompt %s, sample %d: %w", s.Prompt.ID, s.Index, err)
 			}
 		}
-		if n != len(s.Response) || len(s.LogProbs) != n {
-			return fmt.Errorf("prompt %s, sample %d: %d tokens, %d logprobs, versions of %d", s.Prompt.ID, s.Index, len(s.Response), len(s.LogProbs), n)
+	}
+	return nil
+}
+
+func (l *Loop) checkSample(s *rl.Sample, first int) error {
+	n, served, bound := 0, l.version.Count(), l.Config.Bound
+	for _, sp := range s.Versions {
+		c := sp.Version.Count()
+		if c < first || c > served {
+			return fmt.Errorf("tokens of version %v, want %d to %d", sp.Version, first, served)
 		}
+		for i := n; i < n+sp.Tokens && i < len(s.Response); i++ {
+			if bound >= 0 && served-c > bound && trains(s, i) {
+				return fmt.Errorf("token %d trains, but is of version %v while %d is served, want it %d versions old at most (--max-weight-staleness)", i, sp.Version, served, bound)
+			}
+		}
+		n += sp.Tokens
+	}
+	if n != len(s.Response) || len(s.LogProbs) != n || s.LossMask != nil && len(s.LossMask) != n {
+		return fmt.Errorf("%d tokens, %d logprobs, versions of %d, a mask of %d", len(s.Response), len(s.LogProbs), n, len(s.LossMask))
 	}
 	return nil
 }
@@ -246,14 +293,16 @@ func (l *Loop) train(ctx context.Context, c int) error {
 	gapByAge(l.report.Stats, l.report.Samples, l.version)
 	l.report.Step = int(stats["train/step"])
 	l.trained = c
-	delete(l.flying, c)
 	skipped := stats["train/skipped_steps"]
-	if skipped == 0 || stats["train/steps_taken"] > 0 { // of several steps one was taken
+	stepped := skipped == 0 || stats["train/steps_taken"] > 0 // of several steps one was taken
+	if stepped {
 		l.skipped = 0
-		return nil
+	} else {
+		l.skipped += int(skipped)
 	}
-	l.skipped += int(skipped)
-	return nil
+	account, err := l.gather.Trained(c, stepped)
+	maps.Copy(l.report.Stats, account.Stats())
+	return err
 }
 
 // moving reports too many skipped steps in a row. It is asked once the cycle has been written down: the last of them is what one wants to see.
@@ -275,7 +324,9 @@ func (l *Loop) lastSaved() string {
 // publish hands the cycle's report to the watcher, with the time spent on each kind of step since the last report.
 func (l *Loop) publish(ctx context.Context) error {
 	now := l.Clock()
-	account(l.report.Stats, l.times, now.Sub(l.toldAt).Seconds())
+	timeSplit(l.report.Stats, l.times, now.Sub(l.toldAt).Seconds())
+	overlap(l.report.Stats, l.gather.Busy(now), l.work, gather.Interval{From: l.toldAt, To: now})
+	l.work = nil
 	maps.Copy(l.report.Stats, l.update)
 	l.report.Version = l.version
 	l.times, l.update, l.toldAt, l.told = rl.Stats{}, rl.Stats{}, now, l.report.Cycle
@@ -283,32 +334,4 @@ func (l *Loop) publish(ctx context.Context) error {
 		l.report.Rescore = func(samples []*rl.Sample) (*rl.Rescored, error) { return l.Rescore(ctx, samples) }
 	}
 	return l.Watch.Cycle(&l.report)
-}
-
-// account writes where the trainer's time went: the parts add up to the whole.
-func account(stats, times rl.Stats, whole float64) {
-	wait := times["wait"]
-	stats["perf/step_time"] = whole
-	stats["perf/train_wait_time"], stats["perf/wait_time_ratio"] = wait, wait/max(whole, 1e-9)
-	stats["perf/reward_wait_time"] = min(wait, stats["perf/reward_time"])
-	stats["perf/rollout_wait_time"] = wait - stats["perf/reward_wait_time"]
-	stats["perf/train_time"], stats["perf/actor_train_time"] = times["train"], times["train"]
-	other := whole - wait
-	for _, part := range []string{"train", "update_weights", "eval", "save_model"} {
-		stats["perf/"+part+"_time"] = times[part]
-		other -= times[part]
-	}
-	stats["perf/other_time"] = max(0, other)
-	if times["train"] > 0 {
-		stats["perf/actor_train_tok_per_s"] = (stats["rollout/tokens"] + stats["rollout/prompt_tokens"]) / times["train"]
-	}
-}
-
-// timers name what a step's seconds are booked under.
-var timers = map[Kind]string{Push: "update_weights", Await: "wait", Sync: "wait", Train: "train", Save: "save_model", Eval: "eval"}
-
-func (l *Loop) spent(k Kind, d time.Duration) {
-	if name, ok := timers[k]; ok {
-		l.times[name] += d.Seconds()
-	}
 }

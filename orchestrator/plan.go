@@ -19,9 +19,18 @@ const (
 	Save                // write a checkpoint
 	Sync                // wait for a batch in flight, since weights are about to change under it
 	Publish             // what a finished cycle has to say: metrics, samples
+	Open                // let samples be drawn without end
+	Park                // bring all that is drawn to rest, so that it can be saved
 )
 
-var kindNames = [...]string{"push", "eval", "start", "await", "train", "save", "sync", "publish"}
+var kindNames = [...]string{"push", "eval", "start", "await", "train", "save", "sync", "publish", "open", "park"}
+
+// The loops.
+const (
+	Synchronous = "sync"
+	OneStepOff  = "one-step-off"
+	FullyAsync  = "fully-async"
+)
 
 // String returns the step's name.
 func (k Kind) String() string { return kindNames[k] }
@@ -37,7 +46,7 @@ func (a Action) String() string { return fmt.Sprintf("%v %d", a.Kind, a.Cycle) }
 
 // Plan says what a run does.
 type Plan struct {
-	Loop         string `flag:"loop" help:"sync: generate, then train; one-step-off: generate the next batch while training on this one"`
+	Loop         string `flag:"loop" help:"sync: generate, then train; one-step-off: generate the next batch while training on this one; fully-async: generate without end, and train on what is there"`
 	Cycles       int    `flag:"num-rollout" help:"cycles of the run: generate, train, push"`
 	EvalEvery    int    `flag:"eval-interval" help:"cycles between evaluations; 0 for none but the first and the last"`
 	NoFirstEval  bool   `flag:"skip-eval-before-train" help:"do not evaluate before the first cycle"`
@@ -62,8 +71,8 @@ func DefaultPlan() Plan {
 func (p Plan) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if p.Loop != "sync" && p.Loop != "one-step-off" {
-		bad("--loop is %q, want sync or one-step-off", p.Loop)
+	if p.Loop != Synchronous && p.Loop != OneStepOff && p.Loop != FullyAsync {
+		bad("--loop is %q, want sync, one-step-off or fully-async", p.Loop)
 	}
 	if p.Cycles < 0 {
 		bad("--num-rollout is %d, want 0 or more", p.Cycles)
@@ -80,7 +89,7 @@ func (p Plan) Validate() error {
 	if p.PushEvery > 1 && p.SaveEvery%p.PushEvery != 0 {
 		bad("--save-interval is %d, want a multiple of --update-weights-interval (%d): a checkpoint between pushes does not hold the weights being served", p.SaveEvery, p.PushEvery)
 	}
-	if p.Loop == "sync" && p.PushEvery > 1 {
+	if p.Loop == Synchronous && p.PushEvery > 1 {
 		bad("--update-weights-interval is %d with --loop sync, which pushes every cycle: use 1, or --loop one-step-off", p.PushEvery)
 	}
 	return errors.Join(errs...)
@@ -101,19 +110,46 @@ func (p Plan) Actions() iter.Seq[Action] {
 		emit := emitter{yield: yield}
 		emit.do(Push, p.ResumedAfter)
 		emit.when(p.evalDue(p.ResumedAfter) && !p.Evaluated, Eval, p.ResumedAfter)
-		if p.Loop == "one-step-off" && first <= p.End() {
-			emit.do(Start, first)
-		}
+		emit.when(p.Loop == OneStepOff && first <= p.End(), Start, first)
+		emit.when(p.Loop == FullyAsync && first <= p.End(), Open, first)
 		for c := first; c <= p.End(); c++ {
+			if p.Loop == FullyAsync {
+				p.endless(&emit, c)
+				continue
+			}
 			p.cycle(&emit, c)
 		}
 	}
 }
 
+// endless emits the steps of cycle c where samples are drawn without end: neither a push nor an evaluation waits for them. Before a save, and after the last batch,
+// they come to rest; they go on under the weights that are pushed then.
+func (p Plan) endless(emit *emitter, c int) {
+	last := c == p.End()
+	emit.do(Await, c)
+	emit.when(last, Park, c)
+	emit.do(Train, c)
+	emit.do(Publish, c)
+	save := p.saveDue(c)
+	emit.when(save && !last, Park, c)
+	emit.when(save, Save, c)
+	emit.when(p.pushDue(c), Push, c)
+	emit.when(save && !last, Open, c+1)
+	emit.when(p.evalDue(c), Eval, c)
+}
+
+// saveDue reports whether a checkpoint is taken after cycle c.
+func (p Plan) saveDue(c int) bool {
+	return p.WithSave && (c == p.End() || every(c, p.SaveEvery) || p.askedAt(c))
+}
+
+// pushDue reports whether weights are pushed after cycle c.
+func (p Plan) pushDue(c int) bool { return !p.NoPush && (c == p.End() || c%p.PushEvery == 0) }
+
 // cycle emits the steps of cycle c. What it has to say comes before the save, so that no checkpoint knows a cycle that the metrics
 // do not; the save comes before the push, so that a checkpoint of cycle c holds what the next version serves; an evaluation after it.
 func (p Plan) cycle(emit *emitter, c int) {
-	last, ahead := c == p.End(), p.Loop == "one-step-off"
+	last, ahead := c == p.End(), p.Loop == OneStepOff
 	if !ahead {
 		emit.do(Start, c)
 	}
@@ -121,8 +157,7 @@ func (p Plan) cycle(emit *emitter, c int) {
 	emit.when(ahead && !last, Start, c+1)
 	emit.do(Train, c)
 	emit.do(Publish, c)
-	save := p.WithSave && (last || every(c, p.SaveEvery) || p.askedAt(c))
-	push := !p.NoPush && (last || c%p.PushEvery == 0)
+	save, push := p.saveDue(c), p.pushDue(c)
 	emit.when(ahead && !last && (save || push), Sync, c+1)
 	emit.when(save, Save, c)
 	emit.when(push, Push, c)

@@ -6,18 +6,20 @@ import (
 	"os"
 	"path/filepath"
 
+	"furlong/orchestrator/gather"
 	"furlong/rl"
 )
 
 // Saved is what a checkpoint holds of the loop, for those who want to look at one.
 type Saved struct {
-	Cycle   int       `json:"cycle"`         // the last one trained
-	Pushes  int       `json:"pushes"`        // of weights, before the one of these
-	Skipped int       `json:"skipped_steps"` // in a row
-	Epoch   int       `json:"epoch"`         // of the versions that the start published which saved it
-	Base    int       `json:"base"`          // epoch of the run's first start
-	Waiting []Waiting `json:"waiting"`       // batches generated and not trained on
-	Prompts []byte    `json:"-"`             // the prompt source's state
+	Cycle   int            `json:"cycle"`         // the last one trained
+	Pushes  int            `json:"pushes"`        // of weights, before the one of these
+	Skipped int            `json:"skipped_steps"` // in a row
+	Epoch   int            `json:"epoch"`         // of the versions that the start published which saved it
+	Base    int            `json:"base"`          // epoch of the run's first start
+	Waiting []Waiting      `json:"waiting"`       // batches generated and not trained on
+	Prompts []byte         `json:"-"`             // the prompt source's state
+	Account gather.Account `json:"account"`       // what became of all that was handed out
 
 	Unread bool     `json:"unread,omitempty"` // the loop's part is damaged, and the figures above are not known
 	Files  int      `json:"files"`            // that the manifest names
@@ -66,9 +68,14 @@ func ReadLoop(dir string) (*Saved, error) {
 
 // fill takes over what the loop wrote.
 func (out *Saved) fill(s state) {
-	out.Cycle, out.Pushes, out.Skipped, out.Epoch, out.Base, out.Prompts = s.Cycle, s.Pushes, s.Skipped, s.Epoch, s.Base, s.Prompts
-	for _, p := range s.Pending {
-		out.Waiting = append(out.Waiting, Waiting{p.Cycle, p.Version, len(p.Samples)})
+	out.Cycle, out.Pushes, out.Skipped, out.Epoch, out.Base, out.Prompts = s.Cycle, s.Pushes, s.Skipped, s.Epoch, s.Base, s.Gather.Prompts
+	out.Account = s.Gather.Whole()
+	for _, p := range s.Gather.Batches {
+		w := Waiting{Cycle: p.Cycle, Version: p.Version}
+		for _, g := range p.Groups {
+			w.Samples += len(g.Samples)
+		}
+		out.Waiting = append(out.Waiting, w)
 	}
 }
 
@@ -91,6 +98,9 @@ func readState(dir string) (s state, err error) {
 	}
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return s, fmt.Errorf("%s: %w", path, err)
+	}
+	if s.Gather == nil {
+		return s, fmt.Errorf("%s has no place in the data (gather)", path)
 	}
 	return s, nil
 }

@@ -4,15 +4,17 @@ import (
 	"slices"
 
 	"furlong/metrics/samples"
+	"furlong/orchestrator/gather"
 	"furlong/rl"
 )
 
 // rolloutStats describes a batch under its metric names.
-func rolloutStats(stats rl.Stats, b *batch, served rl.Version) {
-	n := float64(len(b.samples))
+func rolloutStats(stats rl.Stats, b *gather.Batch, served rl.Version) {
+	all := b.Samples()
+	n := float64(len(all))
 	var reward, truncated, repeated, tokens, cached, prompt, invalid, right float64
 	var lengths []float64
-	for _, s := range b.samples {
+	for _, s := range all {
 		reward += s.Reward
 		lengths = append(lengths, float64(len(s.Response)))
 		tokens += float64(len(s.Response))
@@ -37,11 +39,11 @@ func rolloutStats(stats rl.Stats, b *batch, served rl.Version) {
 	stats["rollout/response_len/median"] = lengths[len(lengths)/2]
 	stats["rollout/response_len/max"] = lengths[len(lengths)-1]
 	stats["rollout/response_len/min"] = lengths[0]
-	spread(stats, b.samples)
-	age(stats, b.samples, served)
-	if !b.t1.IsZero() {
-		seconds := b.t1.Sub(b.t0).Seconds()
-		stats["perf/rollout_time"], stats["perf/reward_time"] = seconds, b.t2.Sub(b.t1).Seconds()
+	spread(stats, all)
+	age(stats, all, served)
+	if !b.T1.IsZero() {
+		seconds := b.T1.Sub(b.T0).Seconds()
+		stats["perf/rollout_time"], stats["perf/reward_time"] = seconds, b.T2.Sub(b.T1).Seconds()
 		stats["perf/tokens_per_gpu_per_sec"] = tokens / max(seconds, 1e-9)
 	}
 }
@@ -84,6 +86,24 @@ func same(group []*rl.Sample) bool {
 	return !slices.ContainsFunc(group, func(s *rl.Sample) bool { return s.Reward != group[0].Reward })
 }
 
+// trains reports whether token i of a response counts in the loss.
+func trains(s *rl.Sample, i int) bool { return s.LossMask == nil || s.LossMask[i] }
+
+// oldestTrained returns the count of the oldest version that chose a token which trains: the one served if none does.
+func oldestTrained(s *rl.Sample, served rl.Version) int {
+	if s.LossMask == nil {
+		return s.Oldest().Count()
+	}
+	least, at := served.Count(), 0
+	for _, sp := range s.Versions {
+		if slices.Contains(s.LossMask[at:at+sp.Tokens], true) {
+			least = min(least, sp.Version.Count())
+		}
+		at += sp.Tokens
+	}
+	return least
+}
+
 // age says which versions the batch's tokens are of, and how far behind the one that is served.
 func age(stats rl.Stats, samples []*rl.Sample, served rl.Version) {
 	var versions []float64
@@ -92,7 +112,7 @@ func age(stats rl.Stats, samples []*rl.Sample, served rl.Version) {
 		v := float64(s.Oldest().Count())
 		versions = append(versions, v)
 		mixed += one(len(s.Versions) > 1)
-		d := float64(served.Count()) - v
+		d := float64(served.Count() - oldestTrained(s, served))
 		behind += d
 		most = max(most, d)
 	}

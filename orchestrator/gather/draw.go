@@ -1,0 +1,221 @@
+package gather
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"furlong/rl"
+)
+
+// How long is waited before something is tried again.
+const (
+	again   = 20 * time.Millisecond // ending requests that may not have been in flight yet
+	patient = 200 * time.Millisecond
+)
+
+// draw has the samples of a group drawn, until they are there or the group is given up.
+func (g *Gatherer) draw(ctx context.Context, x *Group) {
+	for {
+		err := g.call(ctx, x)
+		if ctx.Err() != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.changed()
+			return
+		}
+		wait, retry := g.landed(ctx, x, err)
+		if !retry {
+			return
+		}
+		if wait == nil {
+			continue
+		}
+		select {
+		case <-wait:
+		case <-g.after(patient):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// after returns a channel that delivers after a while.
+func (g *Gatherer) after(d time.Duration) <-chan time.Time {
+	if g.parts.After != nil {
+		return g.parts.After(d)
+	}
+	at := make(chan time.Time)
+	close(at)
+	return at
+}
+
+// call asks the engine once for the samples of a group that need more tokens.
+func (g *Gatherer) call(ctx context.Context, x *Group) error {
+	g.mu.Lock()
+	reqs := x.requests(g.run)
+	if x.cut {
+		reqs = nil
+	}
+	x.aborted = false
+	g.mu.Unlock()
+	kept := keepers{}
+	if g.parts.Watches {
+		kept = keep(reqs)
+	}
+	came := 0
+	for s, err := range g.parts.Engine.Generate(ctx, reqs) {
+		if err != nil {
+			return errors.Join(err, g.rescue(x, kept))
+		}
+		s.Text = g.parts.Decode(s.Response)
+		if err := g.came(x, s); err != nil {
+			return err
+		}
+		delete(kept, s.Index)
+		came++
+	}
+	if came != len(reqs) {
+		return fmt.Errorf("engine gave %d samples for %d requests", came, len(reqs))
+	}
+	return nil
+}
+
+// came takes in a sample.
+func (g *Gatherer) came(x *Group, s *rl.Sample) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := g.stock.came(x, s)
+	x.aborted = x.aborted || s.Stop == rl.StopAbort
+	x.t1 = g.parts.Clock()
+	g.changed()
+	return err
+}
+
+// rescue takes in what a call that failed had drawn.
+func (g *Gatherer) rescue(x *Group, kept keepers) error {
+	for _, s := range kept {
+		if len(s.Response) > length(x.Samples[s.Index]) {
+			if err := g.came(x, s); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// landed decides about a group whose call has ended. It reports whether the group is to be asked for again: at once, or once the channel is closed or a while
+// has passed.
+func (g *Gatherer) landed(ctx context.Context, x *Group, err error) (wait <-chan struct{}, retry bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	defer g.changed()
+	switch {
+	case x.open() == 0:
+		g.judge(ctx, x)
+	case x.cut:
+		g.stock.stopped(x, g.resting)
+	case errors.Is(err, rl.ErrFull):
+		x.most = max(1, len(x.requests(g.run))/2)
+		return g.turn, true
+	case err != nil:
+		return g.turn, g.failed(x, err)
+	case !x.aborted:
+		return nil, true // there was no room for all of it
+	default:
+		g.stock.stopped(x, false)
+	}
+	return nil, false
+}
+
+// failed decides about a group that the engine failed at. The lock is held.
+func (g *Gatherer) failed(x *Group, err error) bool {
+	if g.stock.failed(x) {
+		return true
+	}
+	g.parts.Advise(fmt.Sprintf("prompt %s is given up after %d attempts (--rollout-group-retries): %v", x.Prompt.ID, x.Failed, err))
+	if g.stock.broken >= g.run.Batch {
+		g.fail(fmt.Errorf("the rollout engine failed at %d groups in a row: %w", g.stock.broken, err))
+	}
+	return false
+}
+
+// cut ends what is in flight and waits until it is back. What comes back unfinished is kept to be gone on with if keep says so, or the run is told
+// to keep it.
+func (g *Gatherer) cut(ctx context.Context, keep bool) error {
+	g.mu.Lock()
+	g.resting = keep
+	g.mu.Unlock()
+	for {
+		ids, turn := g.mark()
+		if turn == nil {
+			return nil
+		}
+		if a, ok := g.parts.Engine.(rl.Aborter); ok && len(ids) > 0 {
+			if err := a.Abort(ctx, ids...); err != nil {
+				return fmt.Errorf("ending requests: %w", err)
+			}
+		}
+		select {
+		case <-turn:
+		case <-g.after(again):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// mark marks what is in flight as to come back, and returns its requests; the channel is nil when nothing is.
+func (g *Gatherer) mark() (ids []int64, turn <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.stock.flying) == 0 || g.err != nil && !g.resting {
+		return nil, nil
+	}
+	for _, x := range g.stock.flying {
+		x.cut = true
+		for j, s := range x.Samples {
+			if !over(s) && !x.judging {
+				ids = append(ids, id(x.number(), g.run.PerPrompt, j))
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids, g.turn
+}
+
+// keepers hold what is drawn of each sample of a group, by index, in case its call fails.
+type keepers map[int]*rl.Sample
+
+// keep has requests write down their tokens.
+func keep(reqs []rl.Request) keepers {
+	all := keepers{}
+	for i, q := range reqs {
+		own := q.Begin()
+		own.Experts, own.Entries = nil, nil // what misses of them is computed again
+		all[q.Index] = own
+		reqs[i].Watch = func(s *rl.Sample) bool {
+			note(own, s)
+			return false
+		}
+	}
+	return all
+}
+
+// note copies the last token of s.
+func note(own, s *rl.Sample) {
+	last := len(s.Response) - 1
+	own.Response, own.LogProbs = append(own.Response, s.Response[last]), append(own.LogProbs, s.LogProbs[last])
+	if len(s.TruncLogProbs) > last {
+		own.TruncLogProbs = append(own.TruncLogProbs, s.TruncLogProbs[last])
+	}
+	if len(s.Told) > last {
+		own.Told = append(own.Told, s.Told[last])
+	}
+	if n := len(own.PromptLogProbs); n == 0 {
+		own.PromptLogProbs, own.PromptTold = slices.Clone(s.PromptLogProbs), slices.Clone(s.PromptTold)
+	}
+	own.Label(s.Versions[len(s.Versions)-1].Version, 1)
+	own.Retractions = s.Retractions
+}

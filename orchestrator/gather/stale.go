@@ -1,0 +1,120 @@
+package gather
+
+import (
+	"slices"
+
+	"furlong/rl"
+)
+
+// age returns how many versions before the one served the oldest token of a group was chosen. A group without a token is of no age.
+func age(g *Group, served rl.Version) int {
+	c, ok := g.oldest()
+	if !ok {
+		return 0
+	}
+	return served.Count() - c
+}
+
+// sweep decides about groups that are too old by the time at which served serves: those that are finished, and those that are to go on.
+func (s *stock) sweep(served int) {
+	s.ready = s.fresh(s.ready, served, true)
+	s.begun = s.fresh(s.begun, served, false)
+	slices.SortStableFunc(s.begun, byNumber)
+}
+
+// fresh returns those of a list that may stay. Retried ones go among begun.
+func (s *stock) fresh(list []*Group, served int, finished bool) []*Group {
+	var stay []*Group
+	for _, g := range list {
+		a := age(g, rl.NewVersion(0, served))
+		if finished {
+			s.seen.looked++
+			s.seen.ages += a
+			s.seen.oldest = max(s.seen.oldest, a)
+		}
+		switch {
+		case s.run.Bound < 0 || a <= s.run.Bound || s.run.Unused == Mask && s.someFresh(g, served, finished):
+			stay = append(stay, g)
+		case s.run.Unused == Retry:
+			s.seen.stale++
+			again := s.reset(g)
+			if finished {
+				s.begun = append(s.begun, again)
+			} else {
+				stay = append(stay, again)
+			}
+		default:
+			s.seen.stale++
+			s.account.drop(g, Stale)
+		}
+	}
+	return stay
+}
+
+// someFresh reports whether something of a group trains, or may yet, once its old tokens are masked.
+func (s *stock) someFresh(g *Group, served int, finished bool) bool {
+	if !finished {
+		return true
+	}
+	for _, x := range g.Samples {
+		for _, sp := range x.Versions {
+			if trains(x) && sp.Tokens > 0 && served-sp.Version.Count() <= s.run.Bound {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reset returns a group as it was handed out, and books what it held.
+func (s *stock) reset(g *Group) *Group {
+	s.account.Tokens.drop(Stale, int64(g.tokens()))
+	return &Group{Prompt: g.Prompt, Samples: make([]*rl.Sample, len(g.Samples))}
+}
+
+// veil masks the tokens of a batch that do not train: those older than the bound, and those of versions before the one that its rounds began with.
+func (s *stock) veil(groups []*Group, served, began int) {
+	for _, g := range groups {
+		for _, x := range g.Samples {
+			if trains(x) {
+				s.veilOne(g, x, served, began)
+			}
+		}
+	}
+}
+
+func (s *stock) veilOne(g *Group, x *rl.Sample, served, began int) {
+	at := 0
+	for _, sp := range x.Versions {
+		c, why := sp.Version.Count(), ""
+		switch {
+		case s.run.Bound >= 0 && s.run.Unused == Mask && served-c > s.run.Bound:
+			why = Stale
+		case s.run.MaskOld && c < began:
+			why = OffPolicy
+		}
+		if why != "" {
+			hide(g, x, at, at+sp.Tokens, why)
+		}
+		at += sp.Tokens
+	}
+}
+
+// hide masks tokens from..to of a sample that are not masked yet.
+func hide(g *Group, x *rl.Sample, from, to int, why string) {
+	if x.LossMask == nil {
+		x.LossMask = make([]bool, len(x.Response))
+		for i := range x.LossMask {
+			x.LossMask[i] = true
+		}
+	}
+	for i := from; i < to; i++ {
+		if x.LossMask[i] {
+			x.LossMask[i] = false
+			if g.Masked == nil {
+				g.Masked = map[string]int{}
+			}
+			g.Masked[why]++
+		}
+	}
+}

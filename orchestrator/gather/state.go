@@ -1,0 +1,124 @@
+package gather
+
+import (
+	"fmt"
+	"slices"
+
+	"furlong/rl"
+)
+
+// A State is all that a gatherer has in hand, at rest.
+type State struct {
+	Prompts []byte    `json:"prompts"` // the source's place
+	Begun   []*Group  `json:"begun,omitempty"`
+	Ready   []*Group  `json:"ready,omitempty"`
+	Batches []Pending `json:"batches,omitempty"` // of the next cycles
+	Account Account   `json:"account"`           // without what waits
+}
+
+// Pending is a batch that waits to be trained on.
+type Pending struct {
+	Cycle   int        `json:"cycle"`
+	Version rl.Version `json:"version"`
+	Groups  []*Group   `json:"groups"`
+	Stats   rl.Stats   `json:"stats"`
+}
+
+// Whole returns the account with what waits.
+func (s *State) Whole() Account {
+	a := s.Account.Clone()
+	for _, list := range [][]*Group{s.Begun, s.Ready} {
+		for _, x := range list {
+			a.wait(x)
+		}
+	}
+	for _, p := range s.Batches {
+		for _, x := range p.Groups {
+			a.wait(x)
+		}
+	}
+	return a
+}
+
+// book says that groups have trained.
+func (s *State) book(groups []*Group, stepped bool) {
+	for _, x := range groups {
+		s.Account.train(x, stepped)
+	}
+}
+
+// State returns what is in hand after a cycle. Batches of later ones go along if they are there; of one that is being made, the state before it was
+// begun is returned. Where samples are drawn without end, Park comes first.
+func (g *Gatherer) State(cycle int) (*State, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var pending []Pending
+	for c := cycle + 1; g.batches[c] != nil; c++ {
+		b := g.batches[c]
+		if !b.ready() {
+			s := *b.before
+			s.Batches = pending
+			return &s, nil
+		}
+		pending = append(pending, Pending{b.Cycle, b.Version, b.Groups, b.Stats})
+	}
+	if n := len(g.stock.flying); n > 0 {
+		return nil, fmt.Errorf("%d groups are in flight, want them at rest", n)
+	}
+	s, err := g.state()
+	if err == nil {
+		s.Batches = pending
+	}
+	return s, err
+}
+
+// state returns what there is besides batches. The lock is held.
+func (g *Gatherer) state() (*State, error) {
+	at, err := g.parts.Prompts.State()
+	if err != nil {
+		return nil, err
+	}
+	return &State{Prompts: at, Begun: slices.Clone(g.stock.begun), Ready: slices.Clone(g.stock.ready), Account: g.stock.account.Clone()}, nil
+}
+
+// Restore brings a gatherer that has handed out nothing to a state.
+func (g *Gatherer) Restore(s *State) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.parts.Prompts.Restore(s.Prompts); err != nil {
+		return err
+	}
+	g.stock = newStock(g.run)
+	g.stock.account = s.Account.Clone()
+	for _, list := range [][]*Group{s.Begun, s.Ready} {
+		if err := g.adopt(list); err != nil {
+			return err
+		}
+	}
+	g.stock.begun, g.stock.ready = slices.Clone(s.Begun), slices.Clone(s.Ready)
+	g.batches = map[int]*Batch{}
+	for _, p := range s.Batches {
+		if err := g.adopt(p.Groups); err != nil {
+			return err
+		}
+		b := &Batch{Cycle: p.Cycle, Version: p.Version, Groups: p.Groups, Stats: p.Stats, filling: true, done: make(chan struct{})}
+		close(b.done)
+		g.batches[p.Cycle] = b
+	}
+	return g.account().Check()
+}
+
+// adopt mends what JSON does not hold: text that is no UTF-8, and that samples of a group have one prompt.
+func (g *Gatherer) adopt(list []*Group) error {
+	for _, x := range list {
+		if x.Prompt == nil || len(x.Samples) != g.run.PerPrompt {
+			return fmt.Errorf("a group of the checkpoint has %d samples, want --n-samples-per-prompt (%d) and a prompt", len(x.Samples), g.run.PerPrompt)
+		}
+		for _, s := range x.Samples {
+			if s != nil {
+				s.Prompt, s.Text = x.Prompt, g.parts.Decode(s.Response)
+			}
+		}
+	}
+	return nil
+}
