@@ -25,7 +25,7 @@ type Set struct {
 	layers   *layering         // nil: the command line is the only layer
 	readFile func(string) ([]byte, error)
 
-	presume func(has func(string) bool) (recipe, why string)
+	presume func(said func(string) (string, bool)) (recipe, why string)
 	beneath []beneath
 
 	notes, lacks []Note
