@@ -22,9 +22,9 @@ import (
 type debugFlags struct {
 	RolloutOnly bool    `flag:"debug-rollout-only" help:"no trainer: draw, grade and write down, always by the weights the run starts from"`
 	TrainOnly   bool    `flag:"debug-train-only" help:"no rollout engine: train on the rollouts of --load-debug-rollout-data, with the rewards that they have"`
-	Load        string  `flag:"load-debug-rollout-data" help:"recorded rollouts, {rollout_id} or {rollout_id:06} in the path for the cycle: files that --save-debug-rollout-data wrote, or a run's samples/c{rollout_id:06}.fls; stands for --debug-train-only too"`
+	Load        string  `flag:"load-debug-rollout-data" help:"recorded rollouts, {cycle} in the path for the cycle, {cycle:06} with six digits, {rollout_id} for its number from 0: files that --save-debug-rollout-data wrote, or a run's samples/c{cycle:06}.fls; stands for --debug-train-only too"`
 	Share       float64 `flag:"load-debug-rollout-data-subsample" help:"share of the recorded groups of each cycle that is trained on, from the first on"`
-	Save        string  `flag:"save-debug-rollout-data" help:"write what each cycle trains on into a file, {rollout_id} in its path for the cycle"`
+	Save        string  `flag:"save-debug-rollout-data" help:"write what each cycle trains on into a file, {cycle} or {rollout_id} in its path"`
 	SaveTrain   string  `flag:"save-debug-train-data" help:"write it again as the trainer left it, with its logprobs and advantages"`
 	Details     string  `flag:"dump-details" help:"a folder for both: rollout_data/ and train_data/"`
 	NoOptimizer bool    `flag:"debug-disable-optimizer" help:"learning rate 0: losses and gradients are computed, weights stay"`
@@ -73,7 +73,7 @@ func (f debugFlags) Validate() error {
 			bad("--%s: %w", flag, err)
 		}
 		if flag != "load-debug-rollout-data" && path != "" && !rollouts.Path(path).Names() {
-			bad("--%s is %q, want {rollout_id} in it: each cycle has a file", flag, path)
+			bad("--%s is %q, want {cycle} or {rollout_id} in it: each cycle has a file", flag, path)
 		}
 	}
 	return errors.Join(errs...)

@@ -165,9 +165,10 @@ func TestPath(t *testing.T) {
 		want string
 		ok   bool
 	}{
-		{"d/{rollout_id}.safetensors", "d/12.safetensors", true},
-		{"c{rollout_id:06}.fls", "c000012.fls", true},
-		{"c{rollout_id:06d}.fls", "c000012.fls", true},
+		{"d/{rollout_id}.safetensors", "d/11.safetensors", true},
+		{"d/{cycle}.safetensors", "d/12.safetensors", true},
+		{"c{cycle:06}.fls", "c000012.fls", true},
+		{"c{rollout_id:06d}.fls", "c000011.fls", true},
 		{"a", "a", true},
 		{"{rollout}", "", false},
 		{"{rollout_id", "", false},

@@ -30,7 +30,7 @@ func cycleOf(c, groups int) (all []*rl.Sample) {
 
 func write(t *testing.T, cycles, groups int) rollouts.Path {
 	t.Helper()
-	path := rollouts.Path(filepath.Join(t.TempDir(), "{rollout_id}.safetensors"))
+	path := rollouts.Path(filepath.Join(t.TempDir(), "{cycle}.safetensors"))
 	for c := 1; c <= cycles; c++ {
 		if err := rollouts.Write(path.Of(c), rollouts.Rollouts{Cycle: c, Samples: cycleOf(c, groups)}); err != nil {
 			t.Fatal(err)
@@ -171,7 +171,7 @@ func TestShareAndOneFile(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"cycle 4 of 4: stat":                              func(c *Config) { c.Cycles = 4 },
-		"want {rollout_id}":                               func(c *Config) { c.Path += "{x}" },
+		"want {cycle}, {cycle:06}":                             func(c *Config) { c.Path += "{x}" },
 		"holds 4 groups, want --rollout-batch-size (8)":   func(c *Config) { c.Groups = 8 },
 		"holds 2 groups, want --rollout-batch-size (4)":   func(c *Config) { c.Share = 0.5 },
 		"8 samples in 4 groups, want --n-samples-per":     func(c *Config) { c.PerPrompt = 3 },
@@ -214,7 +214,7 @@ func (m marks) Step(_ context.Context, b *rl.Batch) (rl.Stats, error) {
 // A recorder writes the batch as it came and as the trainer left it, and says what the trainer said. What it wrote can be replayed.
 func TestRecorder(t *testing.T) {
 	dir := t.TempDir()
-	r := &Recorder{TrainEngine: marks{}, Before: rollouts.Path(filepath.Join(dir, "b", "{rollout_id}")), After: rollouts.Path(filepath.Join(dir, "a", "{rollout_id}")), Model: "m"}
+	r := &Recorder{TrainEngine: marks{}, Before: rollouts.Path(filepath.Join(dir, "b", "{cycle}")), After: rollouts.Path(filepath.Join(dir, "a", "{cycle}")), Model: "m"}
 	for c := 1; c <= 3; c++ {
 		stats, err := r.Step(t.Context(), &rl.Batch{Cycle: c, Samples: cycleOf(c, 4)})
 		if err != nil || stats["x"] != 1 {
