@@ -171,7 +171,7 @@ func TestShareAndOneFile(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"cycle 4 of 4: stat":                              func(c *Config) { c.Cycles = 4 },
-		"want {cycle}, {cycle:06}":                             func(c *Config) { c.Path += "{x}" },
+		"want {cycle}, {cycle:06}":                        func(c *Config) { c.Path += "{x}" },
 		"holds 4 groups, want --rollout-batch-size (8)":   func(c *Config) { c.Groups = 8 },
 		"holds 2 groups, want --rollout-batch-size (4)":   func(c *Config) { c.Share = 0.5 },
 		"8 samples in 4 groups, want --n-samples-per":     func(c *Config) { c.PerPrompt = 3 },
