@@ -113,7 +113,7 @@ func TestGrowthPowers(t *testing.T) {
 }
 
 func TestSVG(t *testing.T) {
-	lines := map[string]string{} // points of each curve, by colour
+	lines := map[string]string{} // path of each curve, by class
 	circles := 0
 	d := xml.NewDecoder(strings.NewReader(growing(0, 0, 0.5).SVG()))
 	for {
@@ -132,17 +132,17 @@ func TestSVG(t *testing.T) {
 		for _, a := range e.Attr {
 			attr[a.Name.Local] = a.Value
 		}
-		switch e.Name.Local {
-		case "polyline":
-			lines[attr["stroke"]] = attr["points"]
-		case "circle":
+		switch {
+		case e.Name.Local == "path" && strings.Contains(attr["d"], "l") && attr["stroke-width"] == "1.6":
+			lines[attr["class"]] = attr["d"]
+		case e.Name.Local == "circle":
 			circles++
 		}
 	}
-	// 10 to 10000 us stand 320 pixels apart: 20 us lie 320/3*log10(2) above the bottom, and a level line stays there. 256 to 16384 are six
-	// doublings over 530 pixels.
-	if got, want := lines["#1f77b4"], "70.0,327.9 246.7,327.9 600.0,327.9"; got != want {
-		t.Errorf("prompt runs through %q, want %q", got, want)
+	// A level line stays level, and 256, 1024 and 16384 are two doublings and four.
+	var x, y, dx1, dy1, dx2, dy2 float64
+	if n, err := fmt.Sscanf(lines["s-blue"], "M%g %gl%g %gl%g %g", &x, &y, &dx1, &dy1, &dx2, &dy2); n != 6 || dy1 != 0 || dy2 != 0 || dx1 <= 0 || math.Abs(dx2/dx1-2) > 1e-3 {
+		t.Errorf("prompt runs through %q (%v), want a level line with steps of one and two", lines["s-blue"], err)
 	}
 	if len(lines) != 3 || circles != 9 {
 		t.Errorf("%d curves and %d points, want 3 and 9", len(lines), circles)

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"furlong/figure"
 	"furlong/metrics"
-	"furlong/plot"
 	"furlong/summary"
 )
 
@@ -16,8 +16,8 @@ import (
 type finished struct {
 	name         string
 	sum          summary.Summary
-	reward, gap  plot.Curve
-	pass1, pass8 plot.Curve
+	reward, gap  figure.Line
+	pass1, pass8 figure.Line
 	p99          []float64 // of the gap, cycle by cycle
 }
 
@@ -96,7 +96,7 @@ func named(dir string) (finished, error) {
 // add takes a row's figures up.
 func (r *finished) add(row metrics.Row) {
 	at := float64(row.Cycle)
-	point := func(c *plot.Curve, series string) {
+	point := func(c *figure.Line, series string) {
 		if v, ok := row.Values[series]; ok {
 			c.X, c.Y = append(c.X, at), append(c.Y, v)
 		}
@@ -120,17 +120,22 @@ func mean(y []float64) (m float64) {
 
 // draw writes the curves of reward, of the gap where there is one, and of pass@1.
 func draw(prefix string, all []finished) error {
-	reward := plot.Figure{Title: "reward, mean of ten cycles", X: "cycle", Y: "share right"}
-	gap := plot.Figure{Title: "mean |logprob of rollout - of actor|", X: "cycle", Y: "nats", LogY: true}
-	pass := plot.Figure{Title: "held-out pass@1", X: "cycle", Y: "pass@1"}
-	for _, r := range all {
-		reward.Curves = append(reward.Curves, plot.Curve{Name: r.name, X: r.reward.X, Y: smooth(r.reward.Y, 10)})
-		pass.Curves = append(pass.Curves, plot.Curve{Name: r.name, X: r.pass1.X, Y: r.pass1.Y, Dots: true})
+	reward := figure.Figure{Title: "Reward", Y: figure.Axis{Label: "share right, mean of ten cycles"}, X: figure.Axis{Label: "cycle"}}
+	gap := figure.Figure{Title: "Gap", Y: figure.Axis{Label: "mean |logprob of rollout − of actor|, nats", Log: true}, X: figure.Axis{Label: "cycle"}}
+	pass := figure.Figure{Title: "Held-out pass@1", Y: figure.Axis{Label: "share of problems"}, X: figure.Axis{Label: "cycle"}}
+	for i, r := range all {
+		add := func(f *figure.Figure, l figure.Line) {
+			l.End = r.name
+			l.Colour, l.Dash = figure.Nth(i)
+			f.Marks = append(f.Marks, l)
+		}
+		add(&reward, figure.Line{X: r.reward.X, Y: smooth(r.reward.Y, 10)})
+		add(&pass, figure.Line{X: r.pass1.X, Y: r.pass1.Y, Dot: figure.Disc})
 		if r.sum.Gap.MaxAbs > 0 {
-			gap.Curves = append(gap.Curves, plot.Curve{Name: r.name, X: r.gap.X, Y: r.gap.Y})
+			add(&gap, figure.Line{X: r.gap.X, Y: r.gap.Y})
 		}
 	}
-	for name, f := range map[string]*plot.Figure{"reward": &reward, "gap": &gap, "pass": &pass} {
+	for name, f := range map[string]*figure.Figure{"reward": &reward, "gap": &gap, "pass": &pass} {
 		if err := os.WriteFile(prefix+"-"+name+".svg", []byte(f.SVG()), 0o644); err != nil {
 			return err
 		}

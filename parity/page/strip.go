@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sort"
 
+	"furlong/figure"
 	"furlong/parity"
-	"furlong/plot"
 )
 
 // A strip is the response of a sequence, token by token.
@@ -116,30 +116,32 @@ func title(r *parity.SequenceRow, t int, gap float64) string {
 
 // spread draws which share of the tokens has a gap above x.
 func spread(all []parity.SequenceRow) template.HTML {
-	f := plot.Figure{Title: "Share of tokens with a gap above x", X: "|gap|, nats", Y: "share of tokens", LogX: true, LogY: true}
+	f := figure.Figure{
+		Title: "Share of tokens with a gap above x", Desc: "Share of the tokens of which both sides differ by more than x nats, against x; both axes are logarithmic.",
+		X: figure.Axis{Label: "|gap|, nats", Log: true}, Y: figure.Axis{Label: "share of tokens", Log: true},
+	}
 	scored := survival(all, func(r *parity.SequenceRow) parity.Figures { return r.A })
 	drawn := survival(all, func(r *parity.SequenceRow) parity.Figures { return r.Generated })
-	for _, c := range []plot.Curve{named("A scores − B", scored), named("A draws − B", drawn)} {
-		if len(c.X) > 0 && (len(f.Curves) == 0 || !slices.Equal(c.X, f.Curves[0].X)) {
-			f.Curves = append(f.Curves, c)
-		}
+	scored.End, drawn.End = "A scores − B", "A draws − B"
+	if len(scored.X) > 0 {
+		scored.Colour, scored.Dash = figure.Nth(0)
+		f.Marks = append(f.Marks, scored)
 	}
-	if len(f.Curves) == 0 {
+	if len(drawn.X) > 0 && !slices.Equal(drawn.X, scored.X) {
+		drawn.Colour, drawn.Dash = figure.Nth(len(f.Marks))
+		f.Marks = append(f.Marks, drawn)
+	}
+	if len(f.Marks) == 0 {
 		return ""
 	}
 	return template.HTML(f.SVG()) //nolint:gosec // our own drawing, whose texts are escaped
-}
-
-func named(name string, c plot.Curve) plot.Curve {
-	c.Name = name
-	return c
 }
 
 // most points of a curve: more cannot be seen.
 const curvePoints = 400
 
 // survival returns, for gaps x of tokens, the share of all tokens whose gap is at least x.
-func survival(all []parity.SequenceRow, a func(*parity.SequenceRow) parity.Figures) (c plot.Curve) {
+func survival(all []parity.SequenceRow, a func(*parity.SequenceRow) parity.Figures) (c figure.Line) {
 	var gaps []float64
 	total := 0
 	for i := range all {
