@@ -6,17 +6,26 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 )
 
 // A Follower reads the whole lines of a file that another process may be writing, cutting or replacing.
 type Follower struct {
 	path   string
+	open   func() (*os.File, error)
 	offset int64
 	seen   os.FileInfo // nil before the first look and after the file was gone
 }
 
 // Follow starts at the line that begins at offset, 0 for the first.
-func Follow(path string, offset int64) *Follower { return &Follower{path: path, offset: offset} }
+func Follow(path string, offset int64) *Follower {
+	return &Follower{path: path, offset: offset, open: func() (*os.File, error) { return os.Open(path) }}
+}
+
+// FollowIn is [Follow] for a file below root, which no link leaves.
+func FollowIn(root *os.Root, name string, offset int64) *Follower {
+	return &Follower{path: filepath.Join(root.Name(), name), offset: offset, open: func() (*os.File, error) { return root.Open(name) }}
+}
 
 // Offset returns where the next line will begin.
 func (l *Follower) Offset() int64 { return l.offset }
@@ -25,7 +34,7 @@ func (l *Follower) Offset() int64 { return l.offset }
 // one read before, or that no line begins at the offset asked for, and that its lines come from the first on.
 // An error of each ends the Poll; the next one begins with the same line.
 func (l *Follower) Poll(each func(offset int64, line []byte) error) (restarted bool, err error) {
-	f, err := os.Open(l.path)
+	f, err := l.open()
 	if errors.Is(err, os.ErrNotExist) {
 		restarted = l.offset > 0
 		l.offset, l.seen = 0, nil

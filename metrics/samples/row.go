@@ -218,9 +218,7 @@ func (r *Row) set(c Column, bits uint32) {
 // appendRows appends rows as records, chunks and bodies hold them: column by column.
 func appendRows(b []byte, rows []Row) []byte {
 	for c := range numColumns {
-		for i := range rows {
-			b = c.append(b, rows[i].get(c))
-		}
+		b = AppendColumn(b, c, rows)
 	}
 	return b
 }
@@ -236,3 +234,17 @@ func readRows(b []byte) []Row {
 	}
 	return rows
 }
+
+// AppendColumn appends one column of rows, as chunks hold it; [Column.Value] reads it.
+func AppendColumn(b []byte, c Column, rows []Row) []byte {
+	for i := range rows {
+		b = c.append(b, rows[i].get(c))
+	}
+	return b
+}
+
+// NumColumns is the number of columns.
+const NumColumns = int(numColumns)
+
+// SetColumn sets the field of r that c stands for from the i-th value of a piece of the column.
+func (r *Row) SetColumn(c Column, piece []byte, i int) { r.set(c, c.bits(piece, i)) }
