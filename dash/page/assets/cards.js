@@ -1,7 +1,7 @@
 // The seven cards of the overview, and the plain card of any other series: which keys, which lines, which words.
 import { vector, el, colour } from "./dom.js";
 import { verbatim } from "./api.js";
-import { count, duration, finite, fixed, rate, share, signed, significant, byUnit } from "./format.js";
+import { count, duration, finite, fixed, rate, share, signed, significant, byUnit, whole } from "./format.js";
 import { disc, word } from "./chart.js";
 
 const last = (v) => v?.findLast((y) => y !== null && y !== undefined);
@@ -38,7 +38,7 @@ export function rewardCard() {
     key: (r, { axis }) => {
       const fit = r.fit[key];
       return [entry("blue", { width: 1, faint: 0.6 }, "per cycle"), r.window ? entry("blue", { width: 2.5 }, `average of ${r.window}`) : null,
-        fit ? el("span.last", mark("slate", { dash: "4 3" }), " fit ", el("b", slope(fit, axis).split(" [")[0]), ` [${slope(fit, axis).split(" [")[1]}`) : words("a fit needs 10 cycles")];
+        fit ? el("span.last", mark("slate", { dash: "4 3" }), " fit ", el("b", slope(fit, axis).split(" [")[0]), el("span.extra", ` [${slope(fit, axis).split(" [")[1]}`)) : words("a fit needs 10 cycles")];
     },
     under: (ch, u, c) => band(u, c, ch.rows.fit[key]?.band, "slate", 0.14),
     over: (ch, u, c, r) => line(u, c, ch.rows.fit[key]?.line, "slate", r),
@@ -135,11 +135,14 @@ export const partName = (key) => key.replace(/^perf\//, "").replace(/_time$/, ""
 export const lookOf = (key) => partLook[partName(key)] || ["idle", partName(key)];
 const partOrder = Object.keys(partLook);
 
+// inOrder puts parts of the trainer's clock as they are stacked, from the foot.
+export const inOrder = (keys) => [...keys].sort((a, b) => partOrder.indexOf(partName(a)) - partOrder.indexOf(partName(b)));
+
 export function phaseCard(parts) {
-  parts = [...parts].sort((a, b) => partOrder.indexOf(partName(a)) - partOrder.indexOf(partName(b)));
+  parts = inOrder(parts);
   const busy = "perf/rollout_time", overlap = "perf/overlap_ratio", step = "perf/step_time";
   return {
-    id: "phases", title: "Time by phase", unit: "seconds a cycle", keys: [...parts, step, busy, overlap], every: true, right: 84, parts,
+    id: "phases", title: "Time by phase", unit: "seconds a cycle", keys: [...parts, step, busy, overlap], every: true, right: 92, parts,
     help: "The trainer's clock: what it did or waited for. The parts add up to the cycle's wall time.",
     series: parts.map((key) => ({ key, name: lookOf(key)[1], colour: lookOf(key)[0], none: true, width: 0 })),
     tips: (ch, i) => [["cycle", verbatim(ch.rows.cols[step]?.[i])], ...(ch.rows.cols[overlap]?.[i] > 0 ? [["rollout busy", verbatim(ch.rows.cols[busy][i])]] : [])],
@@ -212,7 +215,7 @@ export function stalenessCard(serving, bound) {
     id: "staleness", title: "Staleness", unit: "versions behind", keys: [mean, max], zero: true,
     help: "How many versions behind the served one the weights were that chose a trained token.",
     series: [{ key: mean, name: "mean", colour: "teal", width: 1.75, step: true }, { key: max, name: "max", colour: "slate", none: true }],
-    now: (r) => significant(last(r.cols[mean])), at: (r, i) => significant(r.cols[mean][i]),
+    now: (r) => whole(last(r.cols[mean])), at: (r, i) => whole(r.cols[mean][i]),
     key: () => [entry("teal", {}, "mean"), entry("slate", { dot: "only" }, "max, if higher"), serving ? words("serving ", el("b", serving)) : null],
     extent: (ch, see) => { see(1); if (finite(bound)) see(bound); },
     over: (ch, u, c, r) => {

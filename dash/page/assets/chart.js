@@ -197,7 +197,7 @@ export class Chart {
     const c = u.ctx, r = devicePixelRatio || 1;
     c.save();
     c.beginPath();
-    c.rect(u.bbox.left, u.bbox.top - 8 * r, u.bbox.width, u.bbox.height + 12 * r);
+    c.rect(u.bbox.left - 6 * r, u.bbox.top - 8 * r, u.bbox.width + 12 * r, u.bbox.height + 12 * r);
     c.clip();
     this.spec.over?.(this, u, c, r);
     this.lonely(u, c, r);

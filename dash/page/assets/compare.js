@@ -16,7 +16,7 @@ const charts = [
 ];
 
 export function compare(ctx) {
-  const a = ctx.q.get("a"), b = ctx.q.get("b"), node = el("div", el("p.grey", "Reading…"));
+  const a = ctx.q.get("a"), b = ctx.q.get("b"), node = el("div.stack", el("p.grey", "Reading…"));
   let board = new Board(ctx.q), cards = [], first = null;
   const close = () => cards.forEach((c) => c.close());
 

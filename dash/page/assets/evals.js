@@ -9,7 +9,7 @@ import { passCard } from "./cards.js";
 import { count, finite, fixed, interval, share, signed } from "./format.js";
 
 export function evals(ctx) {
-  const { ask, run } = ctx, board = new Board(new URLSearchParams()), node = el("div", el("p.grey", "Reading…"));
+  const { ask, run } = ctx, board = new Board(new URLSearchParams()), node = el("div.stack", el("p.grey", "Reading…"));
   let all = null, curve = null;
   board.onopen = (c) => change({ b: c });
 
@@ -31,7 +31,7 @@ export function evals(ctx) {
     curve?.close();
     curve = card(passCard(name, ks.length ? ks : [1], `${count(heads.at(-1).problems)} × ${count(heads.at(-1).samples)}`), board, (p) => ask("/rows", p), { class: "span-12", csv: () => null });
     const choose = (param, value, label) => el("label", `${label} `, el("select", { "aria-label": `${label} evaluation`, onchange: (ev) => change({ [param]: ev.target.value }) }, heads.map((h) => el("option", { value: h.cycle, selected: h.cycle === value }, `cycle ${h.cycle} (${h.version})`))));
-    fill(node, el("div.bar", el("h1", { class: "" }, "Evaluations"), all.names.length > 1 ? el("select", { "aria-label": "Evaluation", onchange: (ev) => change({ set: ev.target.value, a: null, b: null }) }, all.names.map((n) => el("option", { value: n, selected: n === name }, n))) : el("span", data(name)),
+    fill(node, el("div.bar", el("h1", "Evaluations"), all.names.length > 1 ? el("select", { "aria-label": "Evaluation", onchange: (ev) => change({ set: ev.target.value, a: null, b: null }) }, all.names.map((n) => el("option", { value: n, selected: n === name }, n))) : el("span", data(name)),
       allK.length > 1 ? el("label", "k ", el("select", { "aria-label": "k of pass@k", onchange: (ev) => change({ k: ev.target.value }) }, allK.map((n) => el("option", { value: n, selected: n === k }, n)))) : null, choose("a", a, "from"), choose("b", b, "to")),
       el("div.grid", curve.node, paired(e.paired, e), table(heads, ks)), matrix(name, e, a, b));
   }
@@ -41,13 +41,13 @@ export function evals(ctx) {
     const found = (id) => e.problems.find((x) => x.id === id), at = (id, c) => { const cell = found(id)?.cells[e.cycles.indexOf(c)]; return cell ? `${cell.c}/${cell.n}` : "–"; };
     const list = (ids, word, tone) => el("details", { open: ids.length > 0 && ids.length <= 12 }, el("summary", { class: tone }, `${count(ids.length)} ${word}`), el("ul", ids.slice(0, 200).map((id) => el("li", data(id, 80), el("span.grey", ` ${at(id, p.a)} → ${at(id, p.b)}`)))));
     const sure = finite(p.lo) && (p.lo > 0 || p.hi < 0);
-    return el("div.panel.span-6", el("h2", `pass@${p.k}, cycle ${count(p.a)} to ${count(p.b)}`), el("p.big", `${signed(p.diff)} ${interval(p.lo, p.hi)}`), el("p.grey", sure ? `paired over ${count(p.problems)} problems, 95 %` : `not distinguishable from no change: paired over ${count(p.problems)} problems, 95 %`),
+    return el("div.panel.span-6.tall", { tabindex: 0, role: "region", "aria-label": "Gained and lost" }, el("h2", `pass@${p.k}, cycle ${count(p.a)} to ${count(p.b)}`), el("p.big", `${signed(p.diff)} ${interval(p.lo, p.hi)}`), el("p.grey", sure ? `paired over ${count(p.problems)} problems, 95 %` : `not distinguishable from no change: paired over ${count(p.problems)} problems, 95 %`),
       list(p.gained, "gained", "ok"), list(p.lost, "lost", "bad"), el("p.grey", `${count(p.unchanged)} unchanged`));
   }
 
   function table(heads, ks) {
-    return el("div.panel.span-6.scroll", { tabindex: 0, role: "region", "aria-label": "All evaluations" }, el("h2", "All of them"), el("table", el("thead", el("tr", ["cycle", "version", ...ks.map((k) => `pass@${k}`), "truncated"].map((h) => el("th.num", h)))),
-      el("tbody", [...heads].reverse().slice(0, 100).map((h) => el("tr", el("td.num", el("a", { href: to(run, "", { c: h.cycle || null }) }, count(h.cycle))), el("td.num", h.version), ks.map((k) => { const p = h.pass[k]; return el("td.num", p ? [fixed(p.value, 3), el("span.grey", ` [${fixed(p.lo, 2)}, ${fixed(p.hi, 2)}]`)] : "–"); }), el("td.num", h.problems * h.samples ? share(h.truncated / (h.problems * h.samples)) : "–"))))));
+    return el("div.panel.span-6.tall", { tabindex: 0, role: "region", "aria-label": "All evaluations" }, el("h2", "All of them"), el("table", el("thead", el("tr", ["cycle", "version", ...ks.map((k) => `pass@${k}`), "truncated"].map((h) => el("th.num", h)))),
+      el("tbody", [...heads].reverse().slice(0, 100).map((h) => el("tr", el("td.num", el("a", { href: to(run, "", { c: h.cycle || null }) }, count(h.cycle))), el("td.num", h.version), ks.map((k) => { const p = h.pass[k]; return el("td.num", p ? [fixed(p.value, 3), k === ks[0] ? el("span.grey", ` [${fixed(p.lo, 2)}, ${fixed(p.hi, 2)}]`) : null] : "–"); }), el("td.num", h.problems * h.samples ? share(h.truncated / (h.problems * h.samples)) : "–"))))));
   }
 
   function matrix(name, e, a, b) {

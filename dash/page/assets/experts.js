@@ -46,7 +46,7 @@ export function experts(ctx) {
   }
 
   function scale() {
-    return el("span.legend", shades.map((n) => { const s = el("span", ["⅛", "¼", "½", "1", "2", "4", "8"][n]); s.style.background = `var(--heat-${n})`; s.style.color = `var(--bin-text${n < 3 ? "" : n < 5 ? "-3" : "-4"})`; return s; }), el("span", "✕ dead"));
+    return el("span.legend", shades.map((n) => { const s = el("span", ["1/8", "1/4", "1/2", "1", "2", "4", "8"][n]); s.style.background = `var(--heat-${n})`; s.style.color = ["var(--ink)", "var(--on-heat-3)", "var(--on-heat-4)", "var(--bin-text-4)"][Math.max(0, Math.min(3, n - 2))]; return s; }), el("span", "✕ dead"));
   }
 
   const loadOf = (l, x) => { const row = e.tokens[side][l], sum = row.reduce((a, b) => a + b, 0); return sum ? (row[x] * e.experts) / sum : 0; };
@@ -80,7 +80,7 @@ export function experts(ctx) {
   }
 
   function layers() {
-    return el("table", el("thead", el("tr", ["layer", "variation", "largest", "dead", "agree", "entropy"].map((h) => el("th.num", h)))), el("tbody", e.table.map((t) => el("tr", el("td.num", el("button.button", { type: "button", onclick: () => change({ layer: t.layer }) }, t.layer)), [t.load_cv, t.max_load].map((v) => el("td.num", { title: verbatim(v) }, significant(v))), el("td.num", { class: t.dead ? "bad" : "" }, count(t.dead)), el("td.num", share(t.agreement)), el("td.num", significant(t.entropy))))));
+    return el("table", el("thead", el("tr", ["layer", "variation", "largest", "dead", "agree", "entropy"].map((h) => el("th.num", h)))), el("tbody", e.table.map((t) => el("tr", el("td.num", el("button.plain", { type: "button", "aria-label": `Layer ${t.layer} over time`, onclick: () => change({ layer: t.layer }) }, t.layer)), [t.load_cv, t.max_load].map((v) => el("td.num", { title: verbatim(v) }, significant(v))), el("td.num", { class: t.dead ? "bad" : "" }, count(t.dead)), el("td.num", share(t.agreement)), el("td.num", significant(t.entropy))))));
   }
 
   function notes() {

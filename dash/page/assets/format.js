@@ -85,6 +85,9 @@ export function ago(seconds) {
   return seconds < 90 ? `${Math.max(0, Math.round(seconds))} s ago` : `${duration(seconds)} ago`;
 }
 
+// whole writes a whole number without decimals.
+export const whole = (v) => (Number.isInteger(v) ? count(v) : significant(v));
+
 // byUnit chooses the words by the series' unit.
 export function byUnit(v, unit) {
   switch (unit) {

@@ -7,7 +7,7 @@ import { count, finite, fixed, share, significant, signed, verdictWords } from "
 import { sampleAddress } from "./drawer.js";
 
 export function group(ctx) {
-  const { ask, run, rest: [cycle, id] } = ctx, body = el("div", el("p.grey", "Reading…")), node = el("div", body);
+  const { ask, run, rest: [cycle, id] } = ctx, body = el("div.stack", el("p.grey", "Reading…")), node = el("div", body);
   let g = null;
 
   async function load() {
@@ -26,7 +26,6 @@ export function group(ctx) {
       el("div.panel.rewards", el("p", data(g.text)), bar()),
       g.common > 40 ? el("details.panel", el("summary", `All answers begin with the same ${count(g.common)} characters`), el("pre.text", data(g.rows[0].answer.slice(0, g.common), 8000))) : null,
       el("div.answers", g.rows.map((a) => answer(run, a, g.common > 40 ? g.common : 0))));
-    body.querySelectorAll(".panel,.answers").forEach((p) => (p.style.marginBottom = "10px"));
   }
 
   function bar() {

@@ -38,8 +38,8 @@ export function inspector(ctx) {
     const within = el("select", { "aria-label": "Next gap within", onchange: () => (scope = within.value) }, ["sample", "group", "cycle"].map((v) => el("option", { value: v }, v)));
     draw.legend = () => fill(legend, modes[mode].legend.map(([c, words]) => el("span.tok", { class: c }, words)));
     fill(body, crumbs(s.sample), s.why ? el("p.grey", "Grader: ", data(s.why, 300)) : null,
-      el("div.inspect", el("div.panel", el("h2", "|Δ logprob| by position ", el("span.grey", `prompt ${count(s.prompt.texts.length)} tokens, answer ${count(s.len)}; each column its largest, log scale, nats`)), bar,
-        el("div.bar", el("label", "colour by ", select), legend, el("label", blank, " blanks"), el("span.end", el("button.button", { type: "button", onclick: () => hop(-1), "aria-label": "Previous largest gap" }, "‹ p"), " ", el("button.button", { type: "button", onclick: () => hop(1), "aria-label": "Next largest gap" }, "n ›"), " in ", within)),
+      el("div.inspect", el("div.panel", el("div.lid", el("h2", "|Δ logprob| by position ", el("span.grey", `prompt ${count(s.prompt.texts.length)} tokens, answer ${count(s.len)}; each column its largest, log scale, nats`)), bar,
+        el("div.bar", el("label", "colour by ", select), legend, el("label", blank, " blanks"), el("span.end", el("button.button", { type: "button", onclick: () => hop(-1), "aria-label": "Previous largest gap" }, "‹ p"), " ", el("button.button", { type: "button", onclick: () => hop(1), "aria-label": "Next largest gap" }, "n ›"), " in ", within))),
         missing.length ? el("p.grey", missing.filter(([k]) => k !== "experts").map(([k, why]) => `${k}: ${why} `)) : null, text), side));
     draw.legend();
     const wanted = /^#t(\d+)$/.exec(location.hash);

@@ -13,16 +13,16 @@ export class Live {
     clearInterval(this.poll);
     if (this.closed || this.source) return;
     const s = (this.source = new EventSource(`${this.base}/events${this.at ? `?from=${encodeURIComponent(this.at)}` : ""}`));
-    s.onopen = () => {
+    s.addEventListener("open", () => {
       this.f.state("live");
       if (this.lost) this.again();
       this.lost = false;
-    };
-    s.onerror = () => {
+    });
+    s.addEventListener("error", () => {
       this.lost = true;
       this.f.state("lost");
       if (s.readyState === EventSource.CLOSED) this.retry(s);
-    };
+    });
     s.addEventListener("row", (e) => this.row(e));
     s.addEventListener("alarm", (e) => { this.at = e.lastEventId || this.at; });
     s.addEventListener("head", (e) => this.f.head(JSON.parse(e.data)));

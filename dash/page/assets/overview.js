@@ -161,7 +161,7 @@ function toolbar(board, ctx) {
   const axis = seg("Axis", Object.keys({ cycle: 1, step: 1, time: 1, tokens: 1 }).map((a) => [a, a]), (a) => a === board.axis, (a) => setAxis(a));
   const range = seg("Range", [["", "all"], ["100", "last 100"], ["20", "last 20"]], (v) => v === "" && !board.zoomed(), (n) => lastRows(n));
   const select = el("select", { "aria-label": "Average over", onchange: () => change({ avg: select.value === "auto" ? null : select.value }) }, ["auto", "5", "20", "50", "0"].map((v) => el("option", { value: v }, v === "0" ? "none" : v === "auto" ? "auto" : `${v} cycles`)));
-  const node = el("div.bar", { role: "toolbar", "aria-label": "Charts" }, axis, range, el("label", "average over ", select), behind, el("span.end", read));
+  const node = el("div.bar", { role: "toolbar", "aria-label": "Charts" }, axis, range, el("label", "average over ", select), behind, el("span.end", { class: "hint" }, read));
   const follow = () => { behind.hidden = true; change({ from: null, to: null }); };
 
   async function setAxis(a) {

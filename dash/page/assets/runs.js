@@ -30,7 +30,7 @@ export function runs(ctx) {
     const key = sort.replace(/^-/, ""), sign = sort.startsWith("-") ? -1 : 1;
     let shown = all.filter((r) => r.run.toLowerCase().includes(search.value.toLowerCase()));
     if (key) shown = [...shown].sort((a, b) => sign * (typeof a[key] === "string" && typeof b[key] === "string" ? a[key].localeCompare(b[key]) : (finite(a[key]) ? a[key] : -Infinity) - (finite(b[key]) ? b[key] : -Infinity)));
-    fill(head, el("th", el("span.unseen", "compare")), columns.map(([k, name]) => el("th", { "aria-sort": key === k ? (sign > 0 ? "ascending" : "descending") : null }, el("button", { type: "button", onclick: () => change({ sort: sort === `-${k}` ? k : `-${k}` }, true) }, name, key === k ? (sign > 0 ? " ▴" : " ▾") : ""))));
+    fill(head, el("th", el("span.unseen", "compare")), columns.map(([k, name]) => el("th", { class: /gap|pass|alarms|age/.test(k) ? "num" : "", "aria-sort": key === k ? (sign > 0 ? "ascending" : "descending") : null }, el("button", { type: "button", onclick: () => change({ sort: sort === `-${k}` ? k : `-${k}` }, true) }, name, key === k ? (sign > 0 ? " ▴" : " ▾") : ""))));
     status.textContent = `${count(shown.length)} ${shown.length === 1 ? "run" : "runs"}`;
     fill(body, shown.slice(0, 500).map(row), shown.length > 500 ? el("tr", el("td.full", { colspan: 9 }, `${count(shown.length - 500)} more: narrow the search`)) : null);
     if (!all.length) fill(table, el("div.empty", el("b", "No run here"), el("p", "Looked in ", dirs.map((d) => [data(d), " "])), el("p", "Start one: ", el("kbd", "furlong train"))));

@@ -3,7 +3,7 @@ import { canvas, colour, el, fill } from "./dom.js";
 import { data, line } from "./text.js";
 import { change, go } from "./address.js";
 import { failed } from "./api.js";
-import { count, finite, fixed, share, significant, verdictWords } from "./format.js";
+import { count, fixed, significant, verdictWords, whole } from "./format.js";
 import { sampleAddress } from "./drawer.js";
 import { preview } from "./group.js";
 
@@ -14,10 +14,10 @@ const columns = [
 export function samples(ctx) {
   const { ask, run } = ctx;
   const box = el("input", { type: "search", "aria-label": "Filter", spellcheck: "false", autocomplete: "off", placeholder: 'cycle:37..40 truncated -right reward<0.5 len>3000 gap>1 text:"therefore"', onkeydown: (e) => e.key === "Enter" && apply() });
-  const status = el("span.end", { role: "status" }), fault = el("div"), hists = el("div.grid"), head = el("div.row-head.samples-cols"), body = el("div.rows", { tabindex: 0, role: "listbox", "aria-label": "Samples" }), space = el("div");
+  const status = el("span.end", { role: "status" }), fault = el("div"), hists = el("div.grid.hists"), head = el("div.row-head.samples-cols"), body = el("div.rows", { tabindex: 0, role: "listbox", "aria-label": "Samples" }), space = el("div", { role: "presentation" });
   const side = el("div"), split = el("div.split", el("div.panel", head, body), side);
   const quick = el("div.bar", el("span.grey", "quick:"), ["", "-right", "truncated", "invalid", "gap>1", "repeated", "mixed", "eval"].map((q) => el("button.button", { type: "button", onclick: () => change({ q: q || null }) }, q || "all")), status);
-  const node = el("div", el("h1.unseen", "Samples"), el("div.filter", box, el("button.button.main", { type: "button", onclick: () => apply() }, "Filter")), fault, quick, hists, split);
+  const node = el("div.stack", el("h1.unseen", "Samples"), el("div.filter", box, el("button.button.main", { type: "button", onclick: () => apply() }, "Filter")), fault, quick, hists, split);
   body.append(space);
   let rows = [], next = "", total = 0, chosen = -1, asking = 0, q = "", sort = "", shown = null;
 
@@ -76,7 +76,7 @@ export function samples(ctx) {
     const [glyph, word, tone] = verdictWords[s.verdict] || ["", s.verdict, "grey"];
     const cut = s.flags.includes("truncated"), node = el(`div.row.samples-cols#s${i}`, { role: "option", "aria-selected": String(i === chosen), onclick: () => open(i) },
       el("span", `${s.eval ? "eval " : ""}${s.cycle} / ${s.group} / ${s.slot}`), el("span", { class: tone }, glyph, " ", word), el("span.num", fixed(s.reward, 3)),
-      el("span.num", { title: cut ? "cut at the limit" : null }, count(s.len), cut ? el("b.warn", " cut") : ""), el("span.num", significant(s.gap)), el("span.num", significant(s.gap_max)), el("span.num", s.newest && s.newest !== s.version ? `${s.version}+` : s.version), el("span.num", significant(s.stale)),
+      el("span.num", { title: cut ? "cut at the limit" : null }, count(s.len), cut ? el("b.warn", " cut") : ""), el("span.num", { "data-name": "gap" }, significant(s.gap)), el("span.num", { "data-name": "largest" }, significant(s.gap_max)), el("span.num", s.newest && s.newest !== s.version ? `${s.version}+` : s.version), el("span.num", { "data-name": "stale" }, whole(s.stale)),
       el("span.wide", { class: s.kept ? "" : "grey" }, s.kept ? line(s.text) : "tokens were not kept"));
     node.style.top = `${i * h}px`;
     return node;

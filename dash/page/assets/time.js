@@ -3,14 +3,14 @@ import { canvas, colour, el, fill } from "./dom.js";
 import { data } from "./text.js";
 import { change, to } from "./address.js";
 import { failed } from "./api.js";
-import { lookOf } from "./cards.js";
+import { inOrder, lookOf } from "./cards.js";
 import { count, duration, finite, share } from "./format.js";
 
 const inks = [[/wait|idle/i, "idle"], [/roll|generat|decode|prefill/i, "blue"], [/reward|grad(e|er|ing)|judge/i, "olive"], [/train|step|forward|backward|score|logprob|pack/i, "orange"], [/update|push|publish|weight|sync|canary/i, "teal"], [/eval/i, "purple"], [/save|checkpoint|write/i, "slate"]];
 const inkOf = (span, lane) => (span.waits_for ? "idle" : (inks.find(([r]) => r.test(span.name)) || inks.find(([r]) => r.test(lane)) || [0, "slate"])[1]);
 
 export function time(ctx) {
-  const { ask, run, q } = ctx, node = el("div", el("p.grey", "Reading…"));
+  const { ask, run, q } = ctx, node = el("div.stack", el("p.grey", "Reading…"));
   let t = null, from = 0, to_ = 1, lanes = null, cycle = null, readout = null, seen = "";
 
   async function load(query) {
@@ -19,6 +19,7 @@ export function time(ctx) {
     try {
       t = await ask(`/time/${cycle}`);
       seen = cycle;
+      order(t);
       [from, to_] = [t.t0, t.t1 > t.t0 ? t.t1 : t.t0 + 1];
       show();
     } catch (e) {
@@ -37,12 +38,11 @@ export function time(ctx) {
     fill(node, el("div.crumbs", el("h1", `Time of cycle ${count(t.cycle)}`), step(-1, "‹", "Previous cycle"), step(1, "›", "Next cycle"), el("b", duration(t.step_time)), el("a", { href: to(run, "", { c: t.cycle }) }, "What it did"), el("a", { href: `${ask.base}/time/${t.cycle}?format=trace`, download: `cycle-${t.cycle}.trace.json` }, "as a Chrome trace")),
       t.lanes.length ? el("div.panel", lanes, readout, spans()) : el("div.panel", el("div.empty", el("b", "No spans of this cycle"), "The parts below are measured apart from them.")),
       el("div.grid", el("div.panel.span-4", el("h2", "The trainer's clock"), parts()), el("div.panel.span-8", el("h2", "The cycles around ", el("span.grey", "a click opens one")), bars())));
-    node.querySelectorAll(":scope > .panel").forEach((p) => (p.style.marginBottom = "10px"));
   }
 
   function parts() {
     const sum = t.parts.reduce((a, p) => a + (finite(p.value) ? p.value : 0), 0);
-    return el("table", el("tbody", t.parts.map((p) => { const sw = el("i.swatch"); sw.style.background = `var(--${lookOf(p.key)[0]})`; return el("tr", el("td", sw, " ", lookOf(p.key)[1]), el("td.num", duration(p.value)), el("td.num", sum ? share(p.value / sum) : "–")); })));
+    return el("table", el("tbody", t.parts.filter((p) => p.value).map((p) => { const sw = el("i.swatch"); sw.style.background = `var(--${lookOf(p.key)[0]})`; return el("tr", el("td", sw, " ", lookOf(p.key)[1]), el("td.num", duration(p.value)), el("td.num", sum ? share(p.value / sum) : "–")); })));
   }
 
   function spans() {
@@ -153,6 +153,14 @@ export function time(ctx) {
       return true;
     },
   };
+}
+
+// order puts the parts into the order of the stacks everywhere.
+function order(t) {
+  const by = inOrder(t.series), index = by.map((k) => t.series.indexOf(k));
+  for (const a of t.around) a.parts = index.map((i) => a.parts[i]);
+  t.series = by;
+  t.parts.sort((a, b) => by.indexOf(a.key) - by.indexOf(b.key));
 }
 
 function clip(c, s, w) {
