@@ -88,7 +88,7 @@ func (s *stock) want() int {
 	switch s.run.Policy {
 	case PromptOrder: // what is not certain may still be dropped, or come before what is there
 		if s.certain+len(s.row) < s.run.Batch {
-			n = round - len(s.row)
+			n = round - s.certain - len(s.row)
 		}
 	case Reservoir:
 		if len(s.flying) == 0 && len(s.ready) < s.run.Batch {
@@ -96,7 +96,7 @@ func (s *stock) want() int {
 		}
 	default:
 		if len(s.flying)+len(s.ready) < s.run.Batch {
-			n = round - len(s.flying)
+			n = round - len(s.flying) - len(s.ready)
 		}
 	}
 	if limit := s.limit(); limit > 0 {
