@@ -95,6 +95,12 @@ func (s *Set) Options() []Option {
 // Notes returns the options that were read and not acted on, the last value of each, in the order first met.
 func (s *Set) Notes() []Note { return s.notes }
 
+// Remark adds notes of the caller's own, such as on variables that have no effect.
+func (s *Set) Remark(notes ...Note) *Set {
+	s.notes = append(s.notes, notes...)
+	return s
+}
+
 // Lacks returns the options that ask for what this build does not have. Whoever begins a run must refuse it if there are any.
 func (s *Set) Lacks() []Note { return s.lacks }
 

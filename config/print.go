@@ -30,6 +30,17 @@ func (s *Set) Args() []string {
 	return append(append(out, "--"), places...) // led in by --, so that no list of words swallows them
 }
 
+// Given returns the settings that some layer gave, as a command line: over no recipe it gives equal settings.
+func (s *Set) Given() []string {
+	var out []string
+	for _, n := range s.settings {
+		if !n.directive && n.Origin != "default" {
+			out = append(out, n.args()...)
+		}
+	}
+	return out
+}
+
 func (s *Setting) args() []string {
 	list := s.Words()
 	switch {

@@ -28,6 +28,9 @@ var Environment = []Variable{
 	{"GPU_MAX_HW_QUEUES, CUDA_DEVICE_MAX_CONNECTIONS, SGLANG_*, AITER_*, NVTE_*", "without effect", "they tune programs that are not started"},
 }
 
+// Origin is where notes on variables come from.
+const Origin = "environment"
+
 // dryVariable is what tells the launch script to prepare only.
 const dryVariable = "MILES_SCRIPT_ENABLE_RAY_SUBMIT"
 
@@ -71,7 +74,7 @@ func Variables(environ []string, isFlag func(name string) (known, isSwitch bool)
 		for _, e := range environ {
 			if n, value, _ := strings.Cut(e, "="); n == name && value != "" {
 				v, _ := named(name)
-				out.Notes = append(out.Notes, config.Note{Flag: name, Value: value, Origin: "environment", Why: v.Why, Listed: true})
+				out.Notes = append(out.Notes, config.Note{Flag: name, Value: value, Origin: Origin, Why: v.Why, Listed: true})
 			}
 		}
 	}
@@ -89,13 +92,13 @@ func (r *Reading) add(name, value, rest string, isFlag func(string) (known, isSw
 			r.Flags = append(r.Flags, VariableFlag{name, []string{"--dry-run"}})
 		}
 	case own:
-		r.Notes = append(r.Notes, config.Note{Flag: name, Value: value, Origin: "environment", Why: v.Why, Listed: true})
+		r.Notes = append(r.Notes, config.Note{Flag: name, Value: value, Origin: Origin, Why: v.Why, Listed: true})
 	case known && isSwitch:
 		r.Flags = append(r.Flags, VariableFlag{name, []string{"--" + flag + "=" + truth(value)}})
 	case known:
 		r.Flags = append(r.Flags, VariableFlag{name, []string{"--" + flag + "=" + value}})
 	case strings.HasPrefix(name, prefixes[0]):
-		r.Notes = append(r.Notes, config.Note{Flag: name, Value: value, Origin: "environment", Why: "--" + flag + " is no flag", Listed: true})
+		r.Notes = append(r.Notes, config.Note{Flag: name, Value: value, Origin: Origin, Why: "--" + flag + " is no flag", Listed: true})
 	}
 }
 

@@ -35,6 +35,8 @@ type Job struct {
 	Tokens    int  // of a micro-batch
 	Recompute bool // layers keep only their input for the gradient
 	Weights   dtype.Type
+	Frozen    int // models beside the actor that are not trained: a reference policy, a teacher
+	Trained   int // and that are: a critic
 
 	Running     int // samples that an engine generates at a time
 	Length      int // prompt plus response, in tokens
@@ -71,6 +73,10 @@ func (p Plan) stage(s Shape, j Job, i int, st Stage) Load {
 	l.add("weights", width*(d+e), "bytes of --dtype times (dense d + experts e): d = split/tp + whole, e = experts/(ep*etp)")
 	l.add("gradients", 4*(d+e), "4 bytes (float32) times (d + e)")
 	l.add("optimizer", 12*(1-p.offload)*(dense+experts), "12 bytes (float32 master and two moments) times (d/(dp*cp) + e/edp), but for what is offloaded")
+	if j.Frozen+j.Trained > 0 {
+		l.add("models beside", float64(j.Frozen)*width*(d+e)+float64(j.Trained)*((width+4)*(d+e)+12*(dense+experts)),
+			"weights of a reference policy and of a teacher, and all that a critic has besides")
+	}
 	if j.Recompute {
 		l.add("kept activations", inFlight*float64(st.Layers)*tokens*float64(cfg.Streams*cfg.Hidden*2),
 			"micro-batches in flight times layers of the stage times tokens/cp times streams times hidden times 2 bytes")

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -102,26 +101,8 @@ func (e *env) parsed(set *config.Set, err error) (code int, ok bool) {
 		fmt.Fprintf(e.stderr, "furlong help %s shows the flags\n", e.name)
 		return exitUsage, false
 	}
-	e.report(set.Notes())
+	e.tell(set)
 	return exitOK, true
-}
-
-// report logs which options were read and not acted on: one line for each reason.
-func (e *env) report(notes []config.Note) {
-	var reasons []string
-	flags := map[string][]string{}
-	for _, n := range notes {
-		if n.Held {
-			continue
-		}
-		if flags[n.Why] == nil {
-			reasons = append(reasons, n.Why)
-		}
-		flags[n.Why] = append(flags[n.Why], "--"+n.Flag)
-	}
-	for _, why := range reasons {
-		e.log.Warn("options read and not acted on", "flags", strings.Join(flags[why], " "), "why", why)
-	}
 }
 
 // An advice stands among errors and is none: what a user can do next.

@@ -46,6 +46,12 @@ func runTrain(ctx context.Context, e *env) int {
 	if code, ok := e.parsed(set, err); !ok {
 		return code
 	}
+	if f.line.Dry {
+		return e.fail(e.dryRun(f, set))
+	}
+	if err := f.begins(set); err != nil {
+		return e.fail(err)
+	}
 	return e.fail(e.train(ctx, f, set))
 }
 
@@ -101,7 +107,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(config.Check(set.Claims(), claims(p)), p.holds(f.rollout.Context)); err != nil {
+	if err := errors.Join(checkClaims(set, p.Config()), p.holds(f.rollout.Context)); err != nil {
 		return err
 	}
 	k, closeK := backend(f.model.Backend, f.model.Threads)
@@ -308,17 +314,6 @@ func (j *job) close() error {
 		return json.NewEncoder(j.stdout).Encode(s)
 	}
 	return nil
-}
-
-// claims are the facts of the policy that launch lines speak of.
-func claims(p *policy) map[string]string {
-	c := p.Config()
-	n := func(v int) string { return fmt.Sprint(v) }
-	return map[string]string{
-		"num-layers": n(len(c.Layers)), "hidden-size": n(c.Hidden), "ffn-hidden-size": n(c.ExpertDim), "num-attention-heads": n(c.Heads),
-		"vocab-size": n(c.Vocab), "q-lora-rank": n(c.QRank), "num-experts": n(c.Experts), "moe-ffn-hidden-size": n(c.ExpertDim),
-		"moe-router-topk": n(c.TopK), "kv-lora-rank": n(c.HeadDim),
-	}
 }
 
 // tell shows where the run is.

@@ -3,10 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"furlong/config"
 	"furlong/data"
-	"furlong/launchline"
+	"furlong/layout"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
 	"furlong/remote/sglang"
@@ -34,6 +35,7 @@ type trainFlags struct {
 	reward  reward.Config
 	eval    evalFlags
 	debug   debugFlags
+	line    lineFlags
 }
 
 // runFlags say where a run is written.
@@ -100,6 +102,7 @@ func newTrainFlags() *trainFlags {
 		servers: sglang.Default(), train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
 	}
 	f.run.Keep, f.batch.Steps, f.teacher.Type = "all", 1, "megatron"
+	f.line.Layout = layout.Default()
 	f.run.Save, f.debug = defaultSave(), defaultDebug()
 	return f
 }
@@ -117,7 +120,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval).Add("Debugging", &f.debug)
 	set.Add("Checks", &together{f}, &graded{f})
 	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
-	return set.Accept(launchline.Options()).Accept(refusedResume)
+	return f.registerLine(set, os.Environ()).Accept(refusedResume)
 }
 
 // together checks what several groups of flags say of one thing.
