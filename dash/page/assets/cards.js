@@ -58,7 +58,7 @@ export function gapCard() {
     key: (r, { crowded }) => [entry("teal", {}, "mean"), entry("orange", {}, "p99"), words(crowded ? "update after each cycle" : "ticks: updates")],
     sentence: (r) => {
       const v = r.cols[mean] || [], seen = v.filter(finite);
-      return seen.length && seen.every((y) => y === 0) && (r.cols[max] || []).every((y) => !y) ? `0 in all ${count(r.total)} cycles: the same bits.` : null;
+      return seen.length && seen.every((y) => y === 0) && (r.cols[max] || []).every((y) => !y) ? `0 in all ${count(r.kept < r.total ? r.total : seen.length)} cycles: the same bits.` : null;
     },
     over: (ch, u, c, r) => updates(ch, u, c, r),
   };

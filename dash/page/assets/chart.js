@@ -226,7 +226,7 @@ export class Chart {
     for (let i = 0; i < v.length; i++) {
       const x = u.valToPos(u.data[0][i], "x", true);
       if (typeof v[i] === "string") cross(c, x, top + 5 * r, 4 * r, colour("bad"), r);
-      else if (v[i] === null && !s.joined && !s.from && v.length < 2000) {
+      else if (v[i] === null && !s.joined && !s.from && v.length < 2000 && this.rows.cycle[i] > 0) {
         c.fillStyle = colour("grey");
         c.fillRect(x - r / 2, top + height - 5 * r, r, 5 * r);
       }

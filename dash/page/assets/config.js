@@ -12,7 +12,7 @@ export function written(v) {
 }
 
 export function config(ctx) {
-  const search = el("input", { type: "search", "aria-label": "Find a setting", placeholder: "name, value or origin", oninput: () => change({ q: search.value || null }, true) }), list = el("div"), status = el("span.end", { role: "status" });
+  const search = el("input", { type: "search", "aria-label": "Find a setting", placeholder: "name, value or origin", oninput: () => change({ q: search.value || null }, true) }), list = el("div.stack"), status = el("span.end", { role: "status" });
   const node = el("div", el("div.bar", el("h1", "Config"), search, el("button.button", { type: "button", onclick: () => copy(flags(), "Flags copied") }, "Copy as flags"), status), list);
   let c = null;
 

@@ -29,7 +29,7 @@ export function evals(ctx) {
 
   function show(name, heads, ks, e, a, b, k, allK) {
     curve?.close();
-    curve = card(passCard(name, ks.length ? ks : [1], `${count(heads.at(-1).problems)} × ${count(heads.at(-1).samples)}`), board, (p) => ask("/rows", p), { class: "span-12", csv: () => null });
+    curve = card(passCard(name, ks.length ? ks : [1], `${count(heads.at(-1).problems)} × ${count(heads.at(-1).samples / (heads.at(-1).problems || 1))}`), board, (p) => ask("/rows", p), { class: "span-12", csv: () => null });
     const choose = (param, value, label) => el("label", `${label} `, el("select", { "aria-label": `${label} evaluation`, onchange: (ev) => change({ [param]: ev.target.value }) }, heads.map((h) => el("option", { value: h.cycle, selected: h.cycle === value }, `cycle ${h.cycle} (${h.version})`))));
     fill(node, el("div.bar", el("h1", "Evaluations"), all.names.length > 1 ? el("select", { "aria-label": "Evaluation", onchange: (ev) => change({ set: ev.target.value, a: null, b: null }) }, all.names.map((n) => el("option", { value: n, selected: n === name }, n))) : el("span", data(name)),
       allK.length > 1 ? el("label", "k ", el("select", { "aria-label": "k of pass@k", onchange: (ev) => change({ k: ev.target.value }) }, allK.map((n) => el("option", { value: n, selected: n === k }, n)))) : null, choose("a", a, "from"), choose("b", b, "to")),
@@ -47,7 +47,7 @@ export function evals(ctx) {
 
   function table(heads, ks) {
     return el("div.panel.span-6.tall", { tabindex: 0, role: "region", "aria-label": "All evaluations" }, el("h2", "All of them"), el("table", el("thead", el("tr", ["cycle", "version", ...ks.map((k) => `pass@${k}`), "truncated"].map((h) => el("th.num", h)))),
-      el("tbody", [...heads].reverse().slice(0, 100).map((h) => el("tr", el("td.num", el("a", { href: to(run, "", { c: h.cycle || null }) }, count(h.cycle))), el("td.num", h.version), ks.map((k) => { const p = h.pass[k]; return el("td.num", p ? [fixed(p.value, 3), k === ks[0] ? el("span.grey", ` [${fixed(p.lo, 2)}, ${fixed(p.hi, 2)}]`) : null] : "–"); }), el("td.num", h.problems * h.samples ? share(h.truncated / (h.problems * h.samples)) : "–"))))));
+      el("tbody", [...heads].reverse().slice(0, 100).map((h) => el("tr", el("td.num", el("a", { href: to(run, "", { c: h.cycle || null }) }, count(h.cycle))), el("td.num", h.version), ks.map((k) => { const p = h.pass[k]; return el("td.num", p ? [fixed(p.value, 3), k === ks[0] ? el("span.grey", ` [${fixed(p.lo, 2)}, ${fixed(p.hi, 2)}]`) : null] : "–"); }), el("td.num", h.samples ? share(h.truncated / h.samples) : "–"))))));
   }
 
   function matrix(name, e, a, b) {

@@ -84,8 +84,8 @@ export function experts(ctx) {
   }
 
   function notes() {
-    const list = (found, words) => (found.length ? el("p", `${count(found.length)} ${words}: `, found.slice(0, 40).map((d) => `${d.layer}.${d.expert}${d.since ? ` (since cycle ${count(d.since)})` : finite(d.load) ? ` (${significant(d.load)}×)` : ""}`).join(", "), found.length > 40 ? " …" : "") : el("p.grey", `No ${words}.`));
-    return el("div.panel.span-12", list(e.dead, "dead experts, as layer.expert, without a token in the last 20 cycles"), list(e.hot, "hot experts, above four fair shares"));
+    const list = (found, words) => (found.length ? el("p", `${count(found.length)} ${words}, as layer.expert: `, found.slice(0, 40).map((d) => `${d.layer}.${d.expert}${d.since ? ` (since cycle ${count(d.since)})` : finite(d.load) ? ` (${significant(d.load)}×)` : ""}`).join(", "), found.length > 40 ? " …" : "") : el("p.grey", `No ${words}.`));
+    return el("div.panel.span-12", list(e.dead, "dead experts, without a token in the last 20 cycles"), list(e.hot, "hot experts, above four fair shares"));
   }
 
   // past is one layer over the cycles: rows are experts.

@@ -102,7 +102,8 @@ export function byUnit(v, unit) {
   return significant(v);
 }
 
-export const verdictGlyph = (tone) => ({ ok: "▲", warn: "▲", bad: "■" })[tone] || "";
+// verdictGlyph says a tone without colour: an arrow is for what rises.
+export const verdictGlyph = (tone, id) => (tone === "ok" ? (id === "learning" ? "▲" : "✓") : { warn: "▲", bad: "✕" }[tone] || "");
 
 // states of a run: glyph, word, tone.
 export const states = {

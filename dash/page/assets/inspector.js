@@ -23,7 +23,7 @@ export function inspector(ctx) {
   }
 
   function draw() {
-    const missing = Object.entries(s.absent || {});
+    const exact = s.delta.length > 0 && s.delta.every((d) => d === 0), missing = Object.entries(s.absent || {});
     if (modes[mode].needs && !s[modes[mode].needs]) mode = s.rollout ? "rollout" : "version";
     side = el("aside.panel.side", { "aria-label": "Token", tabindex: -1 });
     text = el("div.strip.blanks", { role: "group", tabindex: 0, "aria-label": "Tokens; arrow keys move, n and p go by gap", onclick: picked, onkeydown: moves }, strip(s, (i) => cls(i)));
@@ -38,9 +38,9 @@ export function inspector(ctx) {
     const within = el("select", { "aria-label": "Next gap within", onchange: () => (scope = within.value) }, ["sample", "group", "cycle"].map((v) => el("option", { value: v }, v)));
     draw.legend = () => fill(legend, modes[mode].legend.map(([c, words]) => el("span.tok", { class: c }, words)));
     fill(body, crumbs(s.sample), s.why ? el("p.grey", "Grader: ", data(s.why, 300)) : null,
-      el("div.inspect", el("div.panel", el("div.lid", el("h2", "|Δ logprob| by position ", el("span.grey", `prompt ${count(s.prompt.texts.length)} tokens, answer ${count(s.len)}; each column its largest, log scale, nats`)), bar,
+      el("div.inspect", el("div.panel", el("div.lid", el("h2", "|Δ logprob| by position ", el("span.grey", `prompt ${count(s.prompt.texts.length)} tokens, answer ${count(s.len)}; each column its largest, log scale, nats`)), exact ? el("p", "0 at every token: the same bits.") : bar,
         el("div.bar", el("label", "colour by ", select), legend, el("label", blank, " blanks"), el("span.end", el("button.button", { type: "button", onclick: () => hop(-1), "aria-label": "Previous largest gap" }, "‹ p"), " ", el("button.button", { type: "button", onclick: () => hop(1), "aria-label": "Next largest gap" }, "n ›"), " in ", within))),
-        missing.length ? el("p.grey", missing.filter(([k]) => k !== "experts").map(([k, why]) => `${k}: ${why} `)) : null, text), side));
+        missing.length ? el("p.grey", missing.filter(([k]) => k !== "experts").map(([k, why]) => `${k}: ${why}`).join(" · ")) : null, text), side));
     draw.legend();
     const wanted = /^#t(\d+)$/.exec(location.hash);
     select_(wanted ? +wanted[1] : s.order?.[0] ?? 0, Boolean(wanted), true);
@@ -96,7 +96,7 @@ export function inspector(ctx) {
     fill(side, el("div.top", el("span.token-name.blanks", el("span.tok", show(s.response.texts[k], s.response.hex?.[k]))), " ", el("button.button.phone", { type: "button", onclick: () => side.classList.remove("open") }, "Close")),
       el("p.grey", `id ${count(s.response.ids[k])} · position ${count(s.prompt.texts.length + i)} · answer token ${count(i)} of ${count(s.len)}`),
       el("dl.facts", row("rollout logprob", verbatim(s.rollout?.[k] ?? null).replace("-", "−"), probability(s.rollout?.[k])), row("trainer logprob", s.train ? verbatim(s.train[k]).replace("-", "−") : "–", probability(s.train?.[k])),
-        row("Δ trainer − rollout", finite(d) ? `${signed(d, 3)} nats` : significant(d), rank >= 0 ? ` ${ordinal(rank)} largest` : "", Math.abs(d) >= 1 ? "bad" : ""),
+        row("Δ trainer − rollout", d === 0 ? "0, the same bits" : finite(d) ? `${Math.abs(d) < 0.0005 ? significant(d) : signed(d, 3)} nats` : significant(d), rank >= 0 && d !== 0 ? ` ${ordinal(rank)} largest` : "", Math.abs(d) >= 1 ? "bad" : ""),
         row("ratio raw", ratio === null ? "–" : significant(ratio), s.ratio ? ` used ${significant(s.ratio[k])}` : ""),
         s.truncated ? row("after top-k, top-p", significant(s.truncated[k])) : null, s.reference ? row("reference logprob", significant(s.reference[k])) : null,
         row("entropy (trainer)", s.entropy ? `${significant(s.entropy[k])} nats` : "–"), row("version", v?.version ?? "–", v && v.from > 0 ? ` ${count(i - v.from)} tokens after the update` : s.served && v?.version !== s.served ? ` ${s.served} served after the cycle` : ""),

@@ -119,7 +119,7 @@ function chosen(head, settings) {
 
 function verdict(v, head, run) {
   const links = v.links.map((l) => [" ", el("a", { href: inRun(run, l.href) }, data(l.text))]);
-  if (v.id !== "alarms") return el("div.verdict", { "data-id": v.id }, el("h2", names[v.id] || v.id), el("p.big", data(v.big), v.tone && v.tone !== "none" ? [" ", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone))] : null), el("p", data(v.text), links));
+  if (v.id !== "alarms") return el("div.verdict", { "data-id": v.id }, el("h2", names[v.id] || v.id), el("p.big", data(v.big), v.tone && v.tone !== "none" ? [" ", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone, v.id))] : null), el("p", data(v.text), links));
   const stands = head.alarms.filter((a) => a.until === null), gone = head.alarms.filter((a) => a.until !== null);
   return el("div.verdict.alarms", { "data-id": v.id, tabindex: 0, role: "region", "aria-label": "Alarms" }, el("h2", "Alarms ", stands.length ? el("b.warn", count(stands.length)) : null),
     head.alarms.length ? null : el("p.big", data(v.big)), head.alarms.length ? null : el("p", data(v.text)),

@@ -87,7 +87,7 @@ export function time(ctx) {
       c.fillStyle = colour("grid");
       c.fillRect(x(v + t.t0), 16, 1, h);
       c.fillStyle = colour("grey");
-      c.fillText(duration(+v.toPrecision(6)), x(v + t.t0) + 2, 8);
+      c.fillText(step >= 1 && v < 60 ? `${Math.round(v)} s` : duration(+v.toPrecision(6)), x(v + t.t0) + 2, 8);
     }
   }
 
