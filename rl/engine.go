@@ -29,8 +29,8 @@ type RolloutEngine interface {
 
 // An Aborter is a rollout engine that can be told to end requests. Abort may be called while Generate runs, and while the engine is paused.
 type Aborter interface {
-	// Abort ends the requests of these ids with StopAbort and what they have: Generate still yields them, those without a token with an empty response. At least
-	// one id is named; ids that are not in flight are ignored, for they may just have finished.
+	// Abort ends the requests of these ids with StopAbort and what they have: Generate still yields them, those without a token with an empty response. Ids that
+	// are not in flight are ignored, for they may just have finished.
 	Abort(ctx context.Context, ids ...int64) error
 }
 

@@ -29,6 +29,19 @@ func NewEntries(layers []int, rate, most int) *Entries {
 // Like returns entries of no tokens in the same model.
 func (e *Entries) Like() *Entries { return NewEntries(e.Layers, e.Rate, e.Most) }
 
+// Clone returns a copy in memory of its own, nil of nil.
+func (e *Entries) Clone() *Entries {
+	if e == nil {
+		return nil
+	}
+	c := *e
+	c.Layers, c.Rows = slices.Clone(e.Layers), make([][]byte, len(e.Rows))
+	for i, rows := range e.Rows {
+		c.Rows[i] = slices.Clone(rows)
+	}
+	return &c
+}
+
 // Len returns the number of tokens, 0 for no entries at all.
 func (e *Entries) Len() int {
 	if e == nil {

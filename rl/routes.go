@@ -102,6 +102,16 @@ func (r *Routes) Head(n int) *Routes {
 	return &h
 }
 
+// Clone returns a copy in memory of its own, nil of nil.
+func (r *Routes) Clone() *Routes {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Rows = slices.Clone(r.Rows)
+	return &c
+}
+
 // Check reports what keeps r from being routes of a model.
 func (r *Routes) Check(layers, choices, experts int) error {
 	if r.Layers != layers || r.Choices != choices || r.Experts != experts {

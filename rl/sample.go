@@ -100,7 +100,8 @@ type Request struct {
 
 	// Begun is what an earlier request for this sample has drawn before it was aborted or failed; nil for nothing. The engine goes on after its last token, so that
 	// a response that is drawn in pieces under one version equals the one drawn at once, and returns the whole. It reads Begun and does not change it.
-	// Sampling speaks of the whole response: one that has reached MaxTokens comes back at once, with StopLength.
+	// Sampling speaks of the whole response: one that has reached MaxTokens comes back at once, with StopLength, and one whose last token is a stop id with
+	// StopToken. Constraint is told the tokens first, and must be at its beginning; Watch is called after those that are drawn now.
 	Begun *Sample
 }
 

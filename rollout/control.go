@@ -37,13 +37,13 @@ func (e *Engine) Resume(ctx context.Context) error {
 // Ping returns when the loop has taken notice: it lives, and the pass it was at has ended.
 func (e *Engine) Ping(ctx context.Context) error { return e.do(ctx, func() {}) }
 
-// Abort ends requests by their ids, or all when none is named, also while the engine is paused. Their samples are yielded as far as they
-// came, with rl.StopAbort. Ids that are not in flight are ignored: they may just have finished.
+// AbortAll ends all requests, as Abort does those that are named.
+func (e *Engine) AbortAll(ctx context.Context) error { return e.do(ctx, e.abortAll) }
+
+// Abort ends requests by their ids, also while the engine is paused. Their samples are yielded as far as they came, with rl.StopAbort. Ids that are not in
+// flight are ignored: they may just have finished.
 func (e *Engine) Abort(ctx context.Context, ids ...int64) error {
 	return e.do(ctx, func() {
-		if len(ids) == 0 {
-			e.abortAll()
-		}
 		for _, id := range ids {
 			if r := e.flight[id]; r != nil {
 				e.finish(r, rl.StopAbort)

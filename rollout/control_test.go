@@ -111,7 +111,7 @@ func TestAbortWhileFrozen(t *testing.T) {
 		if err := e.PauseWith(ctx, mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Abort(ctx); err != nil {
+		if err := e.AbortAll(ctx); err != nil {
 			t.Fatal(err)
 		}
 		for id, s := range <-got { // without a Resume
@@ -128,7 +128,7 @@ func TestAbortWhileFrozen(t *testing.T) {
 func TestAbortedPartIsFound(t *testing.T) {
 	e := serve(t, settings(), policy(dtype.F32, 1), ref.New[float32]())
 	got := e.underway(long()...)
-	if err := e.Abort(context.Background()); err != nil {
+	if err := e.AbortAll(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	first := (<-got)[1]

@@ -14,7 +14,8 @@
 // nothing. [Engine.Attestation] says what is served and how that is known; [Engine.Scramble] and [Engine.Compare] put it to the test.
 //
 // Besides tokens a request can ask for scores of its prompt, likeliest tokens, and experts ([rl.Report]), and bring a constraint and a watcher along. All that is
-// told of a token comes from the row of logits that it was drawn from. [Engine.PauseWith], [Engine.Abort], [Engine.Release] and the like are orders as an
+// told of a token comes from the row of logits that it was drawn from. A request whose response was begun earlier ([rl.Request].Begun) has that computed again as
+// a prompt is, or found in the cache, and goes on after it. [Engine.PauseWith], [Engine.Abort], [Engine.Release] and the like are orders as an
 // update is, carried out while paused too.
 //
 // Shapes: T tokens of a pass, R rows whose logits are wanted, V vocabulary.

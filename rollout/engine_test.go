@@ -221,7 +221,7 @@ func TestAbortWhilePaused(t *testing.T) {
 	}
 	go func() {
 		e.wait(func(s Stats) bool { return s.Queued == 2 })
-		if err := e.Abort(ctx); err != nil {
+		if err := e.AbortAll(ctx); err != nil {
 			t.Error(err)
 		}
 	}()

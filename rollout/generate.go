@@ -98,9 +98,27 @@ func (e *Engine) admit(rs []*request) error {
 	}
 	for _, r := range rs {
 		e.stats.Requests++
-		e.stats.PromptTokens += len(r.tokens)
+		e.stats.PromptTokens += len(r.sample.Prompt.Tokens)
+		e.resume(r)
 	}
 	return nil
+}
+
+// resume tells shaper and constraint what was begun of a request, which may have been all.
+func (e *Engine) resume(r *request) {
+	for i, token := range r.sample.Response {
+		done, err := r.hear(token)
+		switch {
+		case err != nil:
+			e.failOne(r, fmt.Errorf("response token %d, which was begun: %w", i, err))
+			return
+		case done && i == len(r.sample.Response)-1:
+			r.over = rl.StopText
+		}
+	}
+	if r.over != rl.Unfinished {
+		e.finish(r, r.over)
+	}
 }
 
 // crowded refuses n more requests if too many would then wait. Who has a place at once doesn't wait, and a paused engine has no places.
@@ -120,7 +138,10 @@ func (e *Engine) crowded(n int) error {
 
 // enter takes one request into flight.
 func (e *Engine) enter(r *request) error {
-	id, most := r.sample.Request, max(r.limit-1, len(r.tokens)) // of a response the last token is never computed
+	id, n, most := r.sample.Request, len(r.tokens), max(r.limit-1, len(r.tokens)) // of a response the last token is never computed
+	if r.over != rl.Unfinished {
+		n, most = 1, 1 // nothing is computed
+	}
 	if e.flight[id] != nil {
 		return errors.New("its id is already in flight")
 	}
@@ -128,7 +149,7 @@ func (e *Engine) enter(r *request) error {
 		_, pages := e.pages.Count()
 		return fmt.Errorf("it can grow to %d tokens, want at most the %d that all pages hold (--sglang-max-total-tokens)", most, pages.Total*e.stats.PageTokens)
 	}
-	err := e.sched.Add(sched.Seq{ID: id, Tokens: len(r.tokens), Most: most, Prompt: e.likeness(r), Shared: r.findable()})
+	err := e.sched.Add(sched.Seq{ID: id, Tokens: n, Most: most, Prompt: e.likeness(r), Shared: r.findable()})
 	if err == nil {
 		e.flight[id] = r
 	}

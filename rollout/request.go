@@ -18,6 +18,7 @@ type request struct {
 	sample *rl.Sample
 	tokens []int32 // prompt and response
 	limit  int     // tokens at which it ends
+	over   rl.Stop // why nothing is to be drawn after what was begun
 	scale  float32 // of the logits: the inverse temperature
 	seq    kv.Sequence
 	trunc  bool           // a truncated distribution is drawn from
@@ -30,25 +31,52 @@ func (e *Engine) request(c *call, q rl.Request) (*request, error) {
 	if q.Prompt == nil {
 		return nil, fmt.Errorf("request %d has no prompt", q.ID)
 	}
-	s := &rl.Sample{Request: q.ID, Prompt: q.Prompt, Index: q.Index, Sampling: q.Sampling}
+	s := &rl.Sample{Request: q.ID, Prompt: q.Prompt, Index: q.Index}
 	if err := e.valid(q); err != nil {
 		return nil, named(s, err)
 	}
-	e.kept.begin(s, q.Report)
+	s = q.Begin()
 	n, limit := len(q.Prompt.Tokens), e.cfg.Context
 	if q.Sampling.MaxTokens < limit-n {
 		limit = n + q.Sampling.MaxTokens
 	}
-	return &request{
+	r := &request{
 		call:   c,
 		ask:    q,
 		sample: s,
-		tokens: slices.Clone(q.Prompt.Tokens),
+		tokens: s.Tokens(),
 		limit:  limit,
 		scale:  q.Sampling.InvTemperature(),
 		trunc:  sample.Truncates(q.Sampling),
 		shaper: sample.NewShaper(q.Sampling, q.Constraint, q.Prompt.Tokens),
-	}, nil
+	}
+	if err := e.goesOn(r); err != nil {
+		return nil, named(s, err)
+	}
+	e.kept.begin(s, q.Report)
+	return r, nil
+}
+
+// goesOn checks what was begun of r, and whether that is all.
+func (e *Engine) goesOn(r *request) error {
+	response := r.sample.Response
+	n := len(response)
+	if n == 0 {
+		return nil
+	}
+	if err := e.inVocab("token %d of what is begun", n, func(i int) int32 { return response[i] }); err != nil {
+		return err
+	}
+	if r.trunc && len(r.sample.TruncLogProbs) != n {
+		return fmt.Errorf("%d tokens are begun with %d truncated logprobs, want %d", n, len(r.sample.TruncLogProbs), n)
+	}
+	switch {
+	case slices.Contains(r.ask.Sampling.StopIDs, response[n-1]):
+		r.over = rl.StopToken
+	case len(r.tokens) >= r.limit:
+		r.over = rl.StopLength
+	}
+	return e.kept.fits(r.sample)
 }
 
 // valid reports the first thing that is wrong with q.
@@ -73,7 +101,7 @@ func (e *Engine) valid(q rl.Request) error {
 	if err := e.inVocab("token %d of logit_bias", len(s.Bias), func(i int) int32 { return s.Bias[i].Token }); err != nil {
 		return err
 	}
-	return e.validReport(q.Report, len(tokens))
+	return errors.Join(e.validReport(q.Report, len(tokens)), q.CheckBegun())
 }
 
 // validReport reports the first thing that is wrong with what is asked about a prompt of n tokens and its response.

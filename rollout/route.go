@@ -75,14 +75,27 @@ func entriesOf(m model.Model) (*rl.Entries, error) {
 	return nil, errors.New("the choices of indexers are to be kept, but no layer of the model has one")
 }
 
-// begin gives a new sample empty records of the choices that are asked for.
+// begin gives a sample empty records of the choices that are asked for, where it does not come with some.
 func (k kept) begin(s *rl.Sample, ask rl.Report) {
-	if ask.Experts {
+	if ask.Experts && s.Experts == nil {
 		s.Experts = k.routes.Like()
 	}
-	if ask.Entries {
+	if ask.Entries && s.Entries == nil {
 		s.Entries = k.entries.Like()
 	}
+}
+
+// fits reports what keeps the choices that a sample comes with from being of the model.
+func (k kept) fits(s *rl.Sample) error {
+	if r := s.Experts; r != nil {
+		if err := r.Check(k.routes.Layers, k.routes.Choices, k.routes.Experts); err != nil {
+			return err
+		}
+	}
+	if s.Entries != nil {
+		return s.Entries.Fits(k.entries.Layers, k.entries.Rate, k.entries.Most)
+	}
+	return nil
 }
 
 // route keeps the experts of the lane's tokens in a layer.

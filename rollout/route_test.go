@@ -146,7 +146,7 @@ func TestChoicesOfAborted(t *testing.T) {
 	a, b := ask(1, text(1, 20), 80), ask(2, text(2, 20), 80)
 	a.Report.Experts, b.Report.Experts, a.Report.Entries, b.Report.Entries = true, true, true, true
 	got := e.underway(a, b)
-	if err := errors.Join(e.PauseWith(ctx, Retract), e.Abort(ctx)); err != nil {
+	if err := errors.Join(e.PauseWith(ctx, Retract), e.AbortAll(ctx)); err != nil {
 		t.Fatal(err)
 	}
 	all := <-got

@@ -77,7 +77,7 @@ func (e *Engine) note(plan sched.Plan) {
 			e.stats.Lost--
 			r.sample.Retractions++
 		} else {
-			r.sample.CachedTokens = o.Known
+			r.sample.CachedTokens = min(o.Known, len(r.sample.Prompt.Tokens))
 		}
 	}
 	for _, id := range plan.Evict {
@@ -104,11 +104,7 @@ func (e *Engine) take(r *request, token int32, lp float32, d drawn) {
 	if r.trunc {
 		s.TruncLogProbs = append(s.TruncLogProbs, d.trunc)
 	}
-	if n := len(s.Versions); n > 0 && s.Versions[n-1].Version == e.version {
-		s.Versions[n-1].Tokens++
-	} else {
-		s.Versions = append(s.Versions, rl.Span{Version: e.version, Tokens: 1})
-	}
+	s.Label(e.version, 1)
 	why, err := r.stop(token)
 	switch {
 	case err != nil:
@@ -140,13 +136,8 @@ func (r *request) stop(token int32) (rl.Stop, error) {
 
 // tell tells constraint and watcher of a token. They are not ours: a panic of theirs fails their own sample.
 func (r *request) tell(token int32) (done, end bool, err error) {
-	if r.shaper != nil {
-		r.shaper.Took(token)
-	}
-	if c := r.ask.Constraint; c != nil {
-		if err := guard(func() { c.Accept(token); done = c.Done() }); err != nil {
-			return false, false, fmt.Errorf("constraint: %w", err)
-		}
+	if done, err = r.hear(token); err != nil {
+		return false, false, err
 	}
 	if watch := r.ask.Watch; watch != nil {
 		if err := guard(func() { end = watch(r.sample) }); err != nil {
@@ -154,4 +145,17 @@ func (r *request) tell(token int32) (done, end bool, err error) {
 		}
 	}
 	return done, end, nil
+}
+
+// hear tells shaper and constraint of a token.
+func (r *request) hear(token int32) (done bool, err error) {
+	if r.shaper != nil {
+		r.shaper.Took(token)
+	}
+	if c := r.ask.Constraint; c != nil {
+		if err := guard(func() { c.Accept(token); done = c.Done() }); err != nil {
+			return false, fmt.Errorf("constraint: %w", err)
+		}
+	}
+	return done, nil
 }

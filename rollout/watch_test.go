@@ -47,7 +47,7 @@ func TestWatchSeesEveryToken(t *testing.T) {
 			go func() {
 				passes := e.Stats().Passes
 				e.wait(func(s Stats) bool { return s.Passes > passes+5 })
-				if err := e.Abort(context.Background()); err != nil {
+				if err := e.AbortAll(context.Background()); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -47,13 +47,13 @@ func (s *Server) abortJobs(ctx context.Context, a sglang.Abort) error {
 			j.message.Store(&a.Message)
 		}
 	}
-	if len(ids) == 0 && !a.All {
+	if a.All {
+		return s.engine.AbortAll(ctx)
+	}
+	if len(ids) == 0 {
 		return nil
 	}
 	slices.Sort(ids)
-	if a.All {
-		ids = nil
-	}
 	return s.engine.Abort(ctx, ids...)
 }
 

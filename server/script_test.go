@@ -90,6 +90,7 @@ func (s *script) Version() rl.Version { return s.stats.Version }
 
 func (s *script) Attestation() rl.Attestation                                         { return rl.Attestation{Version: s.stats.Version} }
 func (s *script) Abort(context.Context, ...int64) error                               { return nil }
+func (s *script) AbortAll(context.Context) error                                      { return nil }
 func (s *script) Pause(context.Context) error                                         { return nil }
 func (s *script) PauseWith(context.Context, rollout.Mode) error                       { return nil }
 func (s *script) Resume(context.Context) error                                        { return nil }

@@ -26,6 +26,7 @@ type Engine interface {
 	rl.Attester
 	Stats() rollout.Stats
 	Abort(ctx context.Context, ids ...int64) error
+	AbortAll(ctx context.Context) error
 	PauseWith(ctx context.Context, mode rollout.Mode) error
 	Flush(ctx context.Context) error
 	Release(ctx context.Context) error
@@ -174,7 +175,7 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) Drain() { s.health.draining.Store(true) }
 
 // Abort ends all requests in flight; they are answered with what they have.
-func (s *Server) Abort(ctx context.Context) error { return s.engine.Abort(ctx) }
+func (s *Server) Abort(ctx context.Context) error { return s.engine.AbortAll(ctx) }
 
 // InFlight returns how many samples are.
 func (s *Server) InFlight() int { return s.jobs.count() }
