@@ -111,3 +111,13 @@ func (w *Writer) lay(b Batch, k Key) (sets []string, r record, body *builder, er
 
 // Close closes the index.
 func (w *Writer) Close() error { return w.idx.close() }
+
+// AddRows adds rows to the index of which there is no body, as those whose bodies were dropped: for tools that make runs. sets are the names of all data sets, by the
+// numbers in rows; they may only grow from call to call.
+func (w *Writer) AddRows(cycle int, sets []string, rows []Row) error {
+	k := Key{Cycle: uint32(cycle), Attempt: uint32(w.o.Attempt)}
+	if w.idx.known[k] {
+		return fmt.Errorf("samples of cycle %d: were written before by attempt %d", cycle, k.Attempt)
+	}
+	return w.idx.add(record{k.Cycle, k.Attempt, loop, rows}, sets)
+}
