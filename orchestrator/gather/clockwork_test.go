@@ -274,8 +274,10 @@ func (x *rig) train(b *Batch) {
 	x.t.Helper()
 	for _, g := range b.Groups {
 		checkGroup(x.t, g, x.run)
+		if slices.ContainsFunc(g.Samples, func(s *rl.Sample) bool { return s.Verdict != rl.Invalid }) {
+			x.trained = append(x.trained, g) // the others are dropped as invalid
+		}
 	}
-	x.trained = append(x.trained, b.Groups...)
 	if _, err := x.Trained(b.Cycle, true); err != nil {
 		x.t.Fatal(err)
 	}
@@ -328,12 +330,10 @@ func numbers(groups []*Group) (out []int64) {
 	return out
 }
 
-// fates returns the numbers of all prompts that trained or wait, in order; a number twice is an error.
+// fates returns the numbers of all prompts that trained or wait, in order; a number twice is an error. The lock is held.
 func (x *rig) fates() []int64 {
 	x.t.Helper()
 	all := numbers(x.trained)
-	x.mu.Lock()
-	defer x.mu.Unlock()
 	all = append(append(all, numbers(x.stock.begun)...), numbers(x.stock.ready)...)
 	for n := range x.stock.flying {
 		all = append(all, n)
@@ -353,7 +353,9 @@ func (x *rig) fates() []int64 {
 // checkFates holds the account against what is there.
 func (x *rig) checkFates() {
 	x.t.Helper()
-	a := x.Account()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	a := x.account()
 	if err := a.Check(); err != nil {
 		x.t.Error(err)
 	}

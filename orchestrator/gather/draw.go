@@ -30,9 +30,6 @@ func (g *Gatherer) draw(ctx context.Context, x *Group) {
 		if !retry {
 			return
 		}
-		if wait == nil {
-			continue
-		}
 		select {
 		case <-wait:
 		case <-g.after(patient):
@@ -105,24 +102,24 @@ func (g *Gatherer) rescue(x *Group, kept keepers) error {
 	return nil
 }
 
-// landed decides about a group whose call has ended. It reports whether the group is to be asked for again: at once, or once the channel is closed or a while
-// has passed.
+// landed decides about a group whose call has ended. It reports whether the group is to be asked for again, once the channel is closed or a while has passed.
 func (g *Gatherer) landed(ctx context.Context, x *Group, err error) (wait <-chan struct{}, retry bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	defer g.changed()
+	if errors.Is(err, rl.ErrFull) && !x.cut {
+		x.most = max(1, len(x.requests(g.run))/2)
+		return g.turn, true // nothing has changed: others that wait for room stay asleep
+	}
+	defer func() { g.changed(); wait = g.turn }()
 	switch {
 	case x.open() == 0:
 		g.judge(ctx, x)
 	case x.cut:
 		g.stock.stopped(x, g.resting)
-	case errors.Is(err, rl.ErrFull):
-		x.most = max(1, len(x.requests(g.run))/2)
-		return g.turn, true
 	case err != nil:
-		return g.turn, g.failed(x, err)
+		return nil, g.failed(x, err)
 	case !x.aborted:
-		return nil, true // there was no room for all of it
+		return nil, true // there was no room for all of it; the others are asked for soon
 	default:
 		g.stock.stopped(x, false)
 	}
