@@ -19,19 +19,22 @@ func TestNoRoomForACheckpoint(t *testing.T) {
 	model := tiny(t)
 	want := trainTiny(t, model)
 	for _, tt := range []struct {
-		name, says string
-		room       func(t *testing.T) (dir string, cramped func(args []string) *exec.Cmd, free func())
+		name, says, save string
+		where            string // what of the error names the save
+		room             func(t *testing.T) (dir string, cramped func(args []string) *exec.Cmd, free func())
 	}{
-		{"full disk", "no space left on device", smallDisk},
-		{"limit of a file's size", "file too large", smallFiles},
+		{"full disk", "no space left on device", "--no-async-save", "furlong train: cycle 9: save: ", smallDisk},
+		{"limit of a file's size", "file too large", "--no-async-save", "furlong train: cycle 9: save: ", smallFiles},
+		{"full disk, beside the run", "no space left on device", "--async-save", "step-000009 beside the run: ", smallDisk},
+		{"limit of a file's size, beside the run", "file too large", "--async-save", "step-000009 beside the run: ", smallFiles},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			unlessShort(t, "limit_of_a_file's_size")
 			t.Parallel()
 			dir, cramped, free := tt.room(t)
 			succeed(t, flags(model, dir, "--num-rollout", "8")...)
-			out, err := cramped(flags(model, dir, "--resume")).CombinedOutput()
-			if err == nil || !strings.Contains(string(out), tt.says) || !strings.Contains(string(out), "furlong train: cycle 9: save: ") {
+			out, err := cramped(flags(model, dir, "--resume", tt.save)).CombinedOutput()
+			if err == nil || !strings.Contains(string(out), tt.says) || !strings.Contains(string(out), tt.where) {
 				t.Errorf("ends with %v, want an error of saving that says %q:\n%s", err, tt.says, out)
 			}
 			saved, err := orchestrator.ReadSaved(filepath.Join(checkpoints(dir), "step-000008"))
