@@ -98,6 +98,7 @@ type job struct {
 	evals   *evaluation // nil when nothing is evaluated
 	line    *progressLine
 	from    departure
+	trackers
 	began   bool // the loop has run: what it saved can be gone on from
 }
 
@@ -120,9 +121,15 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := errors.Join(f.run.settled(set), j.depart()); err != nil {
 		return err
 	}
+	defer j.untrack()
+	if err := j.scraped(); err != nil {
+		return err
+	}
 	if err := j.open(); err != nil {
 		return err
 	}
+	j.followed(ctx)
+	defer j.showPage(ctx)()
 	j.wire()
 	return j.end(ctx, j.carryOut(ctx))
 }
@@ -141,7 +148,7 @@ func (j *job) open() error {
 		return err
 	}
 	o := rundir.Options{
-		Now: time.Now, Log: j.log, Self: self, Planned: j.f.loop.Cycles, Keep: keep,
+		Now: time.Now, Log: j.log, Self: self, Planned: j.f.loop.Cycles, Keep: keep, Seen: j.seen,
 		Text: func(id int32) []byte { return []byte(j.policy.tok.Decode([]int32{id})) },
 	}
 	open := rundir.Create
@@ -202,6 +209,7 @@ func settings(set *config.Set) map[string]rundir.Setting {
 // end writes how the run ended, and adds to its error what can be done next.
 func (j *job) end(ctx context.Context, err error) error {
 	ended := j.writeEnd(ctx, err)
+	j.tellRun()
 	if err == nil || !j.began {
 		return errors.Join(err, ended)
 	}

@@ -23,6 +23,7 @@ import (
 type trainFlags struct {
 	talk    talk
 	run     runFlags
+	page    pageFlags
 	model   modelFlags
 	loop    orchestrator.Config
 	batch   batchFlags
@@ -36,6 +37,7 @@ type trainFlags struct {
 	eval    evalFlags
 	debug   debugFlags
 	line    lineFlags
+	track   trackFlags
 }
 
 // runFlags say where a run is written.
@@ -104,6 +106,7 @@ func newTrainFlags() *trainFlags {
 	f.run.Keep, f.batch.Steps, f.teacher.Type = "all", 1, "megatron"
 	f.line.Layout = layout.Default()
 	f.run.Save, f.debug = defaultSave(), defaultDebug()
+	f.page, f.track = defaultPage(), defaultTrack()
 	return f
 }
 
@@ -115,11 +118,11 @@ func (f *trainFlags) mixed() bool {
 // set registers f for the command of a name.
 func (f *trainFlags) set(command, purpose string) *config.Set {
 	set := config.New(command, purpose).Layered("tiny-arithmetic")
-	set.Add("Run", &f.run, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, &f.batch).Add("Sampling", &f.sample)
+	set.Add("Run", &f.run, &f.page, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, &f.batch).Add("Sampling", &f.sample)
 	set.Add("Training", &f.train, &f.teacher).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval).Add("Debugging", &f.debug)
+	set.Add("Trackers", &f.track)
 	set.Add("Checks", &together{f}, &graded{f})
-	set.Unheeded("weights change when no sample is in flight: both loops wait for the batch", "pause-generation-mode")
 	return f.registerLine(set, os.Environ()).Accept(refusedResume)
 }
 
@@ -129,7 +132,7 @@ type together struct{ f *trainFlags }
 // Validate reports flags that contradict each other.
 func (t *together) Validate() error {
 	f := t.f
-	errs := []error{t.checkAlgorithm()}
+	errs := []error{t.checkAlgorithm(), t.checkGather()}
 	errs = append(errs, f.sample.check("rollout"), f.checkReplay())
 	longest, flag := f.sample.MaxTokens, "rollout"
 	if own := f.eval.sample(f.sample); own != f.sample {

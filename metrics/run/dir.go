@@ -28,6 +28,7 @@ type Options struct {
 	Planned int                      // the last cycle of the plan
 	Text    func(token int32) []byte // what a token stands for; WriteSamples needs it
 	Keep    samples.Keep             // which bodies of samples stay
+	Seen    func(metrics.Row)        // is told each row once it is written; nil for nobody
 }
 
 // A Dir is the directory of a run, open for writing. Its Write methods may be called from several goroutines at once.

@@ -25,6 +25,9 @@ func (d *Dir) WriteRow(r metrics.Row) error {
 		return err
 	}
 	d.last[r.Kind] = r.Cycle
+	if d.o.Seen != nil {
+		d.o.Seen(r)
+	}
 	return d.board.Add(r.Cycle, r.Time, r.Values)
 }
 
