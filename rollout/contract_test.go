@@ -25,4 +25,5 @@ func TestContract(t *testing.T) {
 	}
 	rltest.RunRollout(t, open)
 	rltest.RunAsked(t, open)
+	rltest.RunBegun(t, open)
 }

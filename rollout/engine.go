@@ -144,4 +144,7 @@ func (e *Engine) do(ctx context.Context, f func()) error {
 // Version returns the version of the weights, 0 before the first Update.
 func (e *Engine) Version() rl.Version { return e.Stats().Version }
 
-var _ rl.RolloutEngine = (*Engine)(nil)
+var (
+	_ rl.RolloutEngine = (*Engine)(nil)
+	_ rl.Aborter       = (*Engine)(nil)
+)

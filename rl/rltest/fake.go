@@ -38,11 +38,14 @@ type Fake struct {
 	version rl.Version
 	told    rl.Attestation
 	resumed chan struct{} // closed by Resume; nil while not paused
-	flying  map[int64]bool
+	flying  map[int64]bool // the value is whether it is to end
+	stirred chan struct{}  // closed, and made anew, when some of them are
 }
 
 // NewFake returns a fake without weights: before its first Update it refuses requests.
-func NewFake(p Policy) *Fake { return &Fake{policy: p, flying: map[int64]bool{}} }
+func NewFake(p Policy) *Fake { 
+	return &Fake{policy: p, flying: map[int64]bool{}, stirred: make(chan struct{})}
+}
 
 // Serving returns a fake that has version v already.
 func Serving(v rl.Version, p Policy) *Fake {
@@ -130,10 +133,12 @@ func (f *Fake) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sa
 		}
 		defer f.release(reqs)
 		live := begin(reqs)
-		for len(live) > 0 {
-			if err := f.step(ctx, live); err != nil {
-				yield(nil, err)
-				return
+		for begun := true; len(live) > 0; begun = false {
+			if !begun {
+				if err := f.step(ctx, live); err != nil {
+					yield(nil, err)
+					return
+				}
 			}
 			for _, d := range live {
 				if d.sample.Stop != rl.Unfinished && !yield(d.sample, nil) {
@@ -161,7 +166,7 @@ func (f *Fake) admit(reqs []rl.Request) error {
 	given := map[int64]bool{}
 	for _, r := range reqs {
 		switch {
-		case given[r.ID] || f.flying[r.ID]:
+		case given[r.ID] || f.knows(r.ID):
 			return fmt.Errorf("request %d is in flight already", r.ID)
 		case r.Prompt == nil || len(r.Prompt.Tokens) == 0:
 			return fmt.Errorf("request %d has no prompt", r.ID)
@@ -174,12 +179,21 @@ func (f *Fake) admit(reqs []rl.Request) error {
 		case r.Report.Entries:
 			return fmt.Errorf("request %d: the entries that it reads are asked for, but a fake has none", r.ID)
 		}
+		if err := r.CheckBegun(); err != nil {
+			return fmt.Errorf("request %d: %w", r.ID, err)
+		}
 		given[r.ID] = true
 	}
 	for id := range given {
-		f.flying[id] = true
+		f.flying[id] = false
 	}
 	return nil
+}
+
+// knows reports whether a request is in flight. The lock is held.
+func (f *Fake) knows(id int64) bool {
+	_, known := f.flying[id]
+	return known
 }
 
 // release forgets the requests.
@@ -191,23 +205,74 @@ func (f *Fake) release(reqs []rl.Request) {
 	}
 }
 
-// begin returns the empty samples of requests.
+// begin returns the samples of requests as far as they are begun.
 func begin(reqs []rl.Request) []draft {
 	live := make([]draft, len(reqs))
 	for i, r := range reqs {
-		live[i] = draft{r, &rl.Sample{Request: r.ID, Prompt: r.Prompt, Index: r.Index, Sampling: r.Sampling}}
+		live[i] = draft{r, r.Begin()}
+		resume(live[i].sample, r)
 	}
 	return live
 }
 
-// step waits while the fake is paused, then adds one token to every live sample.
+// resume tells the constraint what was begun, and notes whether that is all.
+func resume(s *rl.Sample, r rl.Request) {
+	n, done := len(s.Response), false
+	if n == 0 {
+		return
+	}
+	if c := r.Constraint; c != nil {
+		for _, token := range s.Response {
+			c.Accept(token)
+		}
+		done = c.Done()
+	}
+	switch {
+	case done:
+		s.Stop = rl.StopText
+	case slices.Contains(r.Sampling.StopIDs, s.Response[n-1]):
+		s.Stop = rl.StopToken
+	case n >= r.Sampling.MaxTokens:
+		s.Stop = rl.StopLength
+	}
+}
+
+// Abort has requests end with what they have.
+func (f *Fake) Abort(ctx context.Context, ids ...int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		if f.knows(id) {
+			f.flying[id] = true
+		}
+	}
+	close(f.stirred)
+	f.stirred = make(chan struct{})
+	return ctx.Err()
+}
+
+// end ends the live samples that somebody aborted, and reports whether there were some. The lock is held.
+func (f *Fake) end(live []draft) (some bool) {
+	for _, d := range live {
+		if f.flying[d.request.ID] {
+			d.sample.Stop, some = rl.StopAbort, true
+		}
+	}
+	return some
+}
+
+// step waits while the fake is paused, then adds one token to every live sample. Samples that were aborted end instead, before any grows.
 func (f *Fake) step(ctx context.Context, live []draft) error {
 	for {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: %w", rl.ErrAborted, ctx.Err())
 		}
 		f.mu.Lock()
-		wait := f.resumed
+		wait, stirred := f.resumed, f.stirred
+		if f.end(live) {
+			f.mu.Unlock()
+			return nil
+		}
 		if wait == nil {
 			for _, d := range live {
 				f.grow(d.sample, d.request)
@@ -218,6 +283,7 @@ func (f *Fake) step(ctx context.Context, live []draft) error {
 		f.mu.Unlock()
 		select {
 		case <-wait:
+		case <-stirred:
 		case <-ctx.Done():
 		}
 	}
@@ -239,9 +305,6 @@ func (f *Fake) grow(s *rl.Sample, r rl.Request) {
 	if tells(r) {
 		s.Told = append(s.Told, tell(r.Report, token, logprob))
 	}
-	if n := len(s.Versions); n == 0 || s.Versions[n-1].Version != f.version {
-		s.Versions = append(s.Versions, rl.Span{Version: f.version})
-	}
-	s.Versions[len(s.Versions)-1].Tokens++
+	s.Label(f.version, 1)
 	s.Stop = stop(s, r)
 }

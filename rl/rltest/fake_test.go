@@ -15,6 +15,7 @@ import (
 var (
 	_ rl.RolloutEngine = (*Fake)(nil)
 	_ rl.Attester      = (*Fake)(nil)
+	_ rl.Aborter       = (*Fake)(nil)
 )
 
 // dice is a policy over 30 tokens that depends on everything it may depend on.
@@ -51,6 +52,7 @@ func TestFake(t *testing.T) {
 	}
 	RunRollout(t, open)
 	RunAsked(t, open)
+	RunBegun(t, open)
 }
 
 func TestFakeRefuses(t *testing.T) {
