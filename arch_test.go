@@ -30,7 +30,7 @@ orchestrator/recorded
 layout
 orchestrator eval sft server router oracle bench
 verdict track/*
-journal server/servertest dash/store
+journal server/servertest dash/store report
 config dash dash/dashgen
 launchline
 launch

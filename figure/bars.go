@@ -232,3 +232,10 @@ func (s Span) paint(p *plot) {
 	from, to := p.x.at(s.From), p.x.at(s.To)
 	p.rect(max(from, p.left), p.top, min(max(to, from+1), p.right), p.bottom, Grey, bandAlpha)
 }
+
+// A Word is said in the key, and nothing is drawn.
+type Word struct{ Text string }
+
+func (w Word) extents(*extent, *extent, bool, bool) {}
+func (w Word) paint(*plot)                          {}
+func (w Word) key() key                             { return key{name: w.Text} }

@@ -123,6 +123,9 @@ func (f *Figure) keys(p *plot, wide float64) (top float64) {
 	x, y := 10.0, 38.0
 	for i, k := range all {
 		w := 22 + width(k.name, textSize, false)
+		if k.colour == "" {
+			w -= 20
+		}
 		if i > 0 && x+w > wide-8 {
 			x, y = 10, y+lineHigh
 		}
@@ -141,6 +144,8 @@ func plural(n int) string { return number(float64(n), 1) }
 func (k key) draw(p *plot, x, y float64) {
 	mid := y - 4
 	switch {
+	case k.colour == "": // a word without a mark
+		x -= 20
 	case k.dot == Cross:
 		p.cross(x+8, mid, 3.5, k.colour)
 	case k.width > 0:
@@ -165,7 +170,7 @@ func (f *Figure) frame(p *plot, wide, high, top float64) {
 	if f.X.Label != "" {
 		p.bottom -= lineHigh
 	}
-	p.y = newScale(f.Y, y, p.bottom, p.top, 34)
+	p.y = newScale(f.Y, y, p.bottom, p.top, 28)
 	p.left = 14 + p.widest()
 	p.right = wide - 12 - f.roomForEndings()
 	f.X.Tight = true

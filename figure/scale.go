@@ -109,7 +109,7 @@ func (s *scale) fit(e extent, a Axis) {
 	}
 	air := 0.05 * (s.hi - s.lo)
 	if s.hi == s.lo {
-		air = max(0.5*math.Abs(s.hi)*0.1, 0.5*one(s.hi == 0))
+		air = max(0.05*math.Abs(s.hi), 0.5*one(s.hi == 0), one(a.Whole))
 	}
 	if !a.Tight || s.hi == s.lo {
 		s.hi += air

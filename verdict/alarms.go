@@ -93,6 +93,9 @@ func alarms(r Run) Sentence {
 		earlier = fmt.Sprintf("Earlier: %d.", n)
 	}
 	s.Big = "None"
+	if len(r.Alarms) == 0 && unequal == "" {
+		earlier = "No alarm was raised."
+	}
 	if len(text) > 0 {
 		s.Big = fmt.Sprintf("%d standing", len(text))
 	}

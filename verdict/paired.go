@@ -10,7 +10,11 @@ import (
 )
 
 // A Difference is a figure of the second of two evaluations minus that of the first, with its 95 % interval, problems resampled.
-type Difference struct{ Value, Lo, Hi float64 }
+type Difference struct {
+	Value float64 `json:"value"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+}
 
 // Paired returns the difference of pass@k of two evaluations over the problems that both have k judged answers of. Without any, there is none.
 func Paired(before, after run.Evaluation, k int) (Difference, bool, error) {

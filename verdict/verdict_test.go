@@ -211,7 +211,7 @@ func TestAlarms(t *testing.T) {
 		t.Fatalf("alarms are %q, want %q", got, want)
 	}
 	r := running1(60, 200, nil)
-	of1(t, r, "alarms").want(t, OK, "None.")
+	of1(t, r, "alarms").want(t, OK, "None. No alarm was raised.")
 	r.Alarms = all
 	of1(t, r, "alarms").want(t, Warn, "2 standing. Since cycle 37: gap roseU+202E. Since cycle 52: cut. Earlier: 1.")
 	r.Alarms[1].Severity = "error"

@@ -10,20 +10,34 @@ import (
 // most is how many combining marks in a row are kept: more are drawn far above and below their line.
 const most = 4
 
-// Visible returns text with all that is not seen, or that changes how the rest is seen, written out: controls, marks of direction and zero-width characters as
-// U+202E, bytes that are no UTF-8 as ⟨E2 80⟩, and combining marks beyond the fourth in a row as a number.
-func Visible(text string) string {
-	var b strings.Builder
+// A Piece is a stretch of text: as it is, or what stands in the place of something that is not seen.
+type Piece struct {
+	Text string
+	Box  bool
+}
+
+// Pieces cuts text into what is seen as it is, and boxes for all that is not seen or that changes how the rest is seen: controls, marks of direction and zero-width characters as
+// U+202E, bytes that are no UTF-8 as ⟨E2 80⟩, and combining marks beyond the fourth in a row as their number.
+func Pieces(text string) (all []Piece) {
+	var plain strings.Builder
 	marks := 0
+	box := func(format string, args ...any) {
+		if plain.Len() > 0 {
+			all = append(all, Piece{Text: plain.String()})
+			plain.Reset()
+		}
+		all = append(all, Piece{Text: fmt.Sprintf(format, args...), Box: true})
+	}
 	more := func() {
 		if marks > most {
-			fmt.Fprintf(&b, "⟨%d marks⟩", marks-most)
+			box("⟨%d marks⟩", marks-most)
 		}
 		marks = 0
 	}
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)
-		if !unicode.Is(unicode.M, r) {
+		mark := unicode.Is(unicode.M, r) && !Hidden(r)
+		if !mark {
 			more()
 		} else if marks++; marks > most {
 			text = text[n:]
@@ -32,15 +46,27 @@ func Visible(text string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			n = broken(text)
-			fmt.Fprintf(&b, "⟨% X⟩", text[:n])
+			box("⟨% X⟩", text[:n])
 		case Hidden(r):
-			fmt.Fprintf(&b, "U+%04X", r)
+			box("U+%04X", r)
 		default:
-			b.WriteRune(r)
+			plain.WriteRune(r)
 		}
 		text = text[n:]
 	}
 	more()
+	if plain.Len() > 0 {
+		all = append(all, Piece{Text: plain.String()})
+	}
+	return all
+}
+
+// Visible returns text as [Pieces] shows it.
+func Visible(text string) string {
+	var b strings.Builder
+	for _, p := range Pieces(text) {
+		b.WriteString(p.Text)
+	}
 	return b.String()
 }
 
