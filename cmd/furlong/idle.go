@@ -27,6 +27,7 @@ func (t *together) Idle() map[string]string {
 		m.add("--run-dir names the directory", "run-id")
 	}
 	t.idleAlgorithm(m)
+	t.idleGather(m)
 	t.idleDebug(m)
 	evaluates := f.eval.name(f.data) != ""
 	if !evaluates {

@@ -6,6 +6,7 @@ import (
 
 	"furlong/kernels"
 	"furlong/model"
+	"furlong/orchestrator"
 	"furlong/train"
 )
 
@@ -43,8 +44,8 @@ func (t *together) checkAlgorithm() error {
 	if only := f.train.Critic.Only; only > 0 && only >= f.loop.Cycles {
 		bad("--num-critic-only-steps is %d of --num-rollout %d cycles, want fewer: the actor would never be trained", only, f.loop.Cycles)
 	}
-	if l.HasCritic() && f.loop.Loop == "one-step-off" && l.Method() == "none" && !l.UseRollout {
-		bad("--advantage-estimator ppo with --loop one-step-off trains on samples of older weights, want --use-tis, another --is-correction, or --use-rollout-logprobs")
+	if l.HasCritic() && f.loop.Loop != orchestrator.Synchronous && l.Method() == "none" && !l.UseRollout {
+		bad("--advantage-estimator ppo with --loop %s trains on samples of older weights, want --use-tis, another --is-correction, or --use-rollout-logprobs", f.loop.Loop)
 	}
 	return errors.Join(errs...)
 }
@@ -52,9 +53,6 @@ func (t *together) checkAlgorithm() error {
 // idleAlgorithm adds what steps, reference and teacher leave without effect.
 func (t *together) idleAlgorithm(m idle) {
 	l := t.f.train.Loss
-	if l.NeedsReference() == "" {
-		m.add("there is no reference policy without --use-kl-loss or --kl-coef", "ref-load")
-	}
 	if !l.Est.Distill {
 		m.add("--use-opd is not given", "opd-teacher-load", "opd-type")
 	}
@@ -66,6 +64,10 @@ func (t *together) idleAlgorithm(m idle) {
 // Unheeded returns what does nothing where a cycle takes one step, and is in published command lines all the same.
 func (t *together) Unheeded() map[string]string {
 	m := idle{}
+	if t.f.train.Loss.NeedsReference() == "" {
+		m.add("there is no reference policy without --use-kl-loss or --kl-coef; the weights to begin with are those of --hf-checkpoint", "ref-load")
+	}
+	t.unheededGather(m)
 	if t.f.batch.Steps != 1 {
 		return m
 	}

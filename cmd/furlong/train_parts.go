@@ -87,6 +87,7 @@ func (j *job) newLoop() *orchestrator.Loop {
 		Config: c, Rollout: j.roll, Train: j.trainer, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
 		Watch: j.book, Clock: time.Now, Dir: checkpoints(j.dir.Path()), Epoch: j.dir.Attempt() - 1,
 	}
+	j.gathers(l)
 	if !j.from.own {
 		l.From = j.from.dir
 	}
