@@ -155,7 +155,8 @@ func (d *drawer) compare(i int) {
 			continue
 		}
 		m := moved{key: c.name, value: v, number: t.numberOf(c.name, t.points[i])}
-		if m.usual, m.z = robust(past, v); math.IsNaN(m.z) {
+		s, _ := metrics.Lookup(c.name)
+		if m.usual, m.z = robust(past, v, resolutionOf(s.Unit)); math.IsNaN(m.z) {
 			m.z = math.Inf(1) // not a number is as unusual as can be
 		}
 		d.moved = append(d.moved, m)

@@ -192,7 +192,7 @@ func (r *Run) happened() []api.Mark {
 			add(p, "unattested", "the engine did not attest the update")
 		}
 		if v := value(updateTime, p); trend.Finite(v) {
-			if usual, z := times.z(v); z >= 8 && v >= 3*usual && v >= 0.1 {
+			if usual, z := times.z(v, resolutionOf("s")); z >= 8 && v >= 3*usual && v >= 0.1 {
 				add(p, "slow", "update took %s, usually %s", verdict.Seconds(v), verdict.Seconds(usual))
 			}
 			times.add(v)

@@ -22,13 +22,28 @@ func (t *trailing) add(v float64) {
 	}
 }
 
-// z returns what was usual and how many robust deviations v lies from it: (v - median) / max(1.4826 MAD, 1 % of |median|, resolution). Without values before, nothing is unusual.
-func (t *trailing) z(v float64) (usual, z float64) { return robust(t.last, v) }
+// z returns what was usual and how many robust deviations v lies from it.
+func (t *trailing) z(v, resolution float64) (usual, z float64) { return robust(t.last, v, resolution) }
 
-// resolution is the least difference that counts.
-const resolution = 1e-9
+// resolutionOf returns the least difference of a series that counts: a share that was 0 twenty times is not unheard of at a thousandth.
+func resolutionOf(unit string) float64 {
+	switch unit {
+	case "share":
+		return 0.005
+	case "percent":
+		return 0.5
+	case "samples", "groups", "tokens", "steps", "experts", "updates", "versions", "prompts", "evals":
+		return 1
+	case "s":
+		return 0.01
+	case "nats", "reward":
+		return 1e-4
+	}
+	return 1e-9
+}
 
-func robust(past []float64, v float64) (usual, z float64) {
+// robust says what was usual, and how far v lies from it: (v - median) / max(1.4826 MAD, 1 % of |median|, resolution). Without values before, nothing is unusual.
+func robust(past []float64, v, resolution float64) (usual, z float64) {
 	if len(past) == 0 {
 		return math.NaN(), 0
 	}

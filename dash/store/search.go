@@ -88,6 +88,10 @@ type search struct {
 	page  []found
 	more  bool
 	hists []*histogram
+
+	asked   bool // whether a body may hold a text
+	askedOf samples.Key
+	may     bool
 }
 
 // A found row is its place among all rows, and what it is sorted by.
@@ -270,12 +274,13 @@ func (s *search) textHolds(p *piece, at int, terms []term, out *api.Samples) (bo
 		return false, s.x.run.broken(indexDir, err)
 	}
 	from, _ := p.s.span(p.block)
-	stored, err := s.x.stored(p.s.entryOf(from+at).Key, row.Group, row.Slot)
 	text := ""
-	if err == nil {
-		text = strings.ToLower(stored.Text)
+	if k := p.s.entryOf(from + at).Key; s.mayHold(k, terms) {
+		if stored, err := s.x.stored(k, row.Group, row.Slot); err == nil {
+			text = strings.ToLower(stored.Text)
+		}
+		out.Read++
 	}
-	out.Read++
 	for _, t := range terms {
 		any := slices.ContainsFunc(t.any, func(a predicate) bool {
 			if a.kind == hasText {
@@ -288,6 +293,27 @@ func (s *search) textHolds(p *piece, at int, terms []term, out *api.Samples) (bo
 		}
 	}
 	return true, nil
+}
+
+// mayHold reports whether a body may hold any of the texts that are looked for. The answer of the last body is remembered.
+func (s *search) mayHold(k samples.Key, terms []term) bool {
+	if s.asked && s.askedOf == k {
+		return s.may
+	}
+	s.asked, s.askedOf, s.may = true, k, false
+	b, err := s.x.open(k)
+	if err != nil {
+		return false // not kept: it has no text
+	}
+	for _, t := range terms {
+		for _, a := range t.any {
+			if a.kind == hasText {
+				may, err := b.MayHold(a.text)
+				s.may = s.may || may || err != nil
+			}
+		}
+	}
+	return s.may
 }
 
 // rowHolds holds a predicate against one row.

@@ -1,6 +1,7 @@
 package samples
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -377,4 +378,22 @@ func (b *Body) Verify() error {
 // At returns the number of the sample of a group and slot, or -1.
 func (b *Body) At(group uint32, slot uint16) int {
 	return slices.IndexFunc(b.Rows, func(r Row) bool { return r.Group == group && r.Slot == slot })
+}
+
+// MayHold reports whether an answer of the body may hold a text, upper and lower case alike; find is in lower case. One read of all texts rules most bodies out.
+func (b *Body) MayHold(find string) (bool, error) {
+	for _, name := range []string{parts[partText].name, parts[partFacts].name} {
+		c, _ := b.find(name) // every body has them
+		raw := make([]byte, c.Bytes)
+		if _, err := b.r.ReadAt(raw, b.data+c.Offset); err != nil && c.Bytes > 0 {
+			return false, fmt.Errorf("%s: column %s: %w", b.name, name, short(err))
+		}
+		if name == parts[partFacts].name {
+			return bytes.Contains(raw, []byte(`,"text":`)), nil // an answer that its tokens do not spell
+		}
+		if bytes.Contains(bytes.ToLower(raw), []byte(find)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
