@@ -18,6 +18,7 @@ type Summary struct {
 	Eval    *Eval              `json:"eval,omitempty"`
 	Skipped float64            `json:"skipped_steps"`
 	Invalid float64            `json:"invalid_samples"`
+	Account *Account           `json:"account,omitempty"`
 	Phases  map[string]float64 `json:"time_by_phase,omitempty"` // seconds
 	Digest  string             `json:"weights_sha256,omitempty"`
 	Dir     string             `json:"run_dir,omitempty"`
@@ -77,6 +78,7 @@ func Of(rows []metrics.Row) Summary {
 		s.Invalid += r.Values["reward/invalid_samples"]
 		rewards = append(rewards, r.Values["rollout/raw_reward"])
 		gap.add(r.Values["train/logp_diff/mean"], r.Values["train/logp_diff/max"], r.Values["train/tokens"], &tokens)
+		s.Account = accountOf(r.Values)
 		for _, p := range phases {
 			s.Phases[p.name] += r.Values[p.series]
 		}
@@ -151,6 +153,9 @@ func (s Summary) Print(w io.Writer) error {
 	}
 	if s.Eval != nil {
 		s.Eval.print(t)
+	}
+	if s.Account != nil {
+		s.Account.print(t)
 	}
 	fmt.Fprintf(t, "skipped steps, invalid samples\t%.0f, %.0f\n", s.Skipped, s.Invalid)
 	for _, p := range phases {
