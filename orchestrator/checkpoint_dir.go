@@ -104,10 +104,15 @@ func discard(dir string) error {
 	return os.RemoveAll(gone)
 }
 
-// publishDir puts a finished directory in the place of final and forces the rename to the disk.
+// replacedPrefix begins the names of whole checkpoints that are giving way to newer ones of the same cycle.
+const replacedPrefix = tmpPrefix + "replaced-"
+
+// publishDir puts a finished directory in the place of final and forces the rename to the disk. What was there goes when the new one has its name: a kill
+// between the two is what Mend is for.
 func publishDir(tmp, final string) error {
+	old := filepath.Join(filepath.Dir(final), replacedPrefix+filepath.Base(final))
 	if _, err := os.Lstat(final); err == nil {
-		if err := discard(final); err != nil {
+		if err := errors.Join(os.RemoveAll(old), os.Rename(final, old)); err != nil {
 			return err
 		}
 	}
@@ -118,5 +123,20 @@ func publishDir(tmp, final string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(parent.Sync(), parent.Close())
+	return errors.Join(parent.Sync(), parent.Close(), os.RemoveAll(old))
+}
+
+// Mend gives checkpoints their names back that a kill took when newer ones of the same cycle were to have them. Nobody may be writing into dir.
+func Mend(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		name, ok := strings.CutPrefix(e.Name(), replacedPrefix)
+		if _, gone := os.Lstat(filepath.Join(dir, name)); ok && errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, os.Rename(filepath.Join(dir, e.Name()), filepath.Join(dir, name)))
+		}
+	}
+	return err
 }

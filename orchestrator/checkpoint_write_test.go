@@ -306,3 +306,35 @@ func TestLeftoversGo(t *testing.T) {
 		t.Errorf("directory holds %v, %v, want the two newest checkpoints", entries, err)
 	}
 }
+
+// A kill between the two renames by which a checkpoint replaces one of the same cycle costs neither: the old one gets its name back.
+func TestMend(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := newLoop(dir, "sync", 0, &diary{})
+	l.Config.Keep = 1
+	if err := l.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	whole := Checkpoint(dir, 6)
+	if err := os.Rename(whole, filepath.Join(dir, replacedPrefix+"step-000006")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to mend
+		if err := Mend(dir); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := ReadSaved(whole); err != nil || s.Cycle != 6 || len(s.Damage) > 0 {
+			t.Errorf("the checkpoint is %+v, %v, want that of cycle 6", s, err)
+		}
+	}
+	// Once the new one has its name, the old one goes.
+	if err := os.CopyFS(filepath.Join(dir, replacedPrefix+"step-000006"), os.DirFS(whole)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(Mend(dir), prune(dir, Saving{Keep: 1})); err != nil {
+		t.Fatal(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("directory holds %v, %v, want one checkpoint", entries, err)
+	}
+}

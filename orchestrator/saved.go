@@ -18,6 +18,8 @@ type Saved struct {
 	Epoch   int            `json:"epoch"`         // of the versions that the start published which saved it
 	Base    int            `json:"base"`          // epoch of the run's first start
 	Waiting []Waiting      `json:"waiting"`       // batches generated and not trained on
+	Ready   Buffer         `json:"ready"`         // groups that are finished and in no batch
+	Begun   Buffer         `json:"begun"`         // groups of which something is still to be drawn
 	Prompts []byte         `json:"-"`             // the prompt source's state
 	Account gather.Account `json:"account"`       // what became of all that was handed out
 
@@ -31,6 +33,33 @@ type Waiting struct {
 	Cycle   int        `json:"cycle"`
 	Version rl.Version `json:"version"`
 	Samples int        `json:"samples"`
+}
+
+// Buffer counts groups that wait, and what has been drawn of them.
+type Buffer struct {
+	Groups  int   `json:"groups"`
+	Samples int   `json:"samples"`        // that have tokens
+	Partial int   `json:"partial"`        // of these, the unfinished ones
+	Tokens  int64 `json:"tokens"`         // of all samples
+	Kept    int64 `json:"partial_tokens"` // of the unfinished ones
+}
+
+func bufferOf(groups []*gather.Group) (b Buffer) {
+	b.Groups = len(groups)
+	for _, g := range groups {
+		for _, s := range g.Samples {
+			if s == nil || len(s.Response) == 0 {
+				continue
+			}
+			b.Samples++
+			b.Tokens += int64(len(s.Response))
+			if s.Stop == rl.Unfinished || s.Stop == rl.StopAbort {
+				b.Partial++
+				b.Kept += int64(len(s.Response))
+			}
+		}
+	}
+	return b
 }
 
 // ReadSaved reads the loop's part of checkpoint dir and holds all of its files against the manifest. Damage is no error, even where it is
@@ -69,7 +98,7 @@ func ReadLoop(dir string) (*Saved, error) {
 // fill takes over what the loop wrote.
 func (out *Saved) fill(s state) {
 	out.Cycle, out.Pushes, out.Skipped, out.Epoch, out.Base, out.Prompts = s.Cycle, s.Pushes, s.Skipped, s.Epoch, s.Base, s.Gather.Prompts
-	out.Account = s.Gather.Whole()
+	out.Account, out.Ready, out.Begun = s.Gather.Whole(), bufferOf(s.Gather.Ready), bufferOf(s.Gather.Begun)
 	for _, p := range s.Gather.Batches {
 		w := Waiting{Cycle: p.Cycle, Version: p.Version}
 		for _, g := range p.Groups {

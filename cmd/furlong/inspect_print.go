@@ -48,6 +48,12 @@ func sayBuffers(s *orchestrator.Saved) (list []string) {
 	for _, b := range s.Waiting {
 		list = append(list, fmt.Sprintf("%d samples of cycle %d wait, begun under version %v", b.Samples, b.Cycle, b.Version))
 	}
+	if r := s.Ready; r.Groups > 0 {
+		list = append(list, fmt.Sprintf("%d finished groups in no batch, %d samples with %d tokens", r.Groups, r.Samples, r.Tokens))
+	}
+	if b := s.Begun; b.Groups > 0 {
+		list = append(list, fmt.Sprintf("%d groups begun, %d finished samples, %d partial ones with %d tokens", b.Groups, b.Samples-b.Partial, b.Partial, b.Kept))
+	}
 	if len(list) == 0 {
 		return []string{"empty"}
 	}

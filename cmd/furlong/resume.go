@@ -65,6 +65,19 @@ func (d *departure) resume(dir string) error {
 	return err
 }
 
+// mend puts right what a kill left of the run's checkpoints, now that nobody else writes them, and looks again.
+func (d *departure) mend(dir string) error {
+	if err := orchestrator.Mend(checkpoints(dir)); err != nil {
+		return err
+	}
+	at, err := orchestrator.Newest(checkpoints(dir))
+	if err != nil || at == 0 || at <= d.after() && d.own {
+		return err
+	}
+	d.dir, d.own = orchestrator.Checkpoint(checkpoints(dir), at), true
+	return d.read()
+}
+
 // read reads what the checkpoint says of its place in the run. That its files are whole shows when they are loaded.
 func (d *departure) read() (err error) {
 	if d.dir == "" {

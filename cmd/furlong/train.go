@@ -261,7 +261,7 @@ func (j *job) carryOut(ctx context.Context) error {
 
 // resumeAndRun goes on from the newest checkpoint, if there is one, and runs the plan.
 func (j *job) resumeAndRun(ctx context.Context) error {
-	if err := j.announce(j.line); err != nil {
+	if err := errors.Join(j.from.mend(j.dir.Path()), j.announce(j.line)); err != nil {
 		return err
 	}
 	if j.from.dir != "" || j.f.run.Resume {

@@ -25,8 +25,8 @@ func TestOverSampling(t *testing.T) {
 		if got, want := numbers(b.Groups), []int64{0, 2, 4, 6}; !slices.Equal(got, want) {
 			t.Errorf("the batch is %v, want %v", got, want)
 		}
-		if x.engine.most != 32 {
-			t.Errorf("%d requests were in flight at once, want the 32 of 16 groups", x.engine.most)
+		if x.engine.Most != 32 {
+			t.Errorf("%d requests were in flight at once, want the 32 of 16 groups", x.engine.Most)
 		}
 		if got := b.Stats; got["rollout/group_acceptance"] != 0.5 || got["rollout/dynamic_filter/drop_zero_std_0.0"] != 8 {
 			t.Errorf("figures are %v, want half accepted and 8 groups dropped for zero_std_0.0", got)
@@ -34,8 +34,8 @@ func TestOverSampling(t *testing.T) {
 		x.train(b)
 		x.checkFates()
 		b = x.batch(2)
-		if got, want := numbers(b.Groups), []int64{8, 10, 12, 14}; !slices.Equal(got, want) || x.prompts.next != 16 {
-			t.Errorf("the next batch is %v after %d prompts, want the surplus %v, and no new prompt", got, x.prompts.next, want)
+		if got, want := numbers(b.Groups), []int64{8, 10, 12, 14}; !slices.Equal(got, want) || x.prompts.Count != 16 {
+			t.Errorf("the next batch is %v after %d prompts, want the surplus %v, and no new prompt", got, x.prompts.Count, want)
 		}
 		x.train(b)
 		x.checkFates()
@@ -52,7 +52,7 @@ func TestInFlightIsBounded(t *testing.T) {
 				x.train(x.batch(c))
 				x.checkFates()
 			}
-			if most := x.engine.most; most > 12 || most < 10 {
+			if most := x.engine.Most; most > 12 || most < 10 {
 				t.Errorf("%s: %d requests were in flight at once, want at most the 12 of 6 groups, and not much less", policy, most)
 			}
 		})
@@ -75,8 +75,8 @@ func TestPartialRollout(t *testing.T) {
 		if got, want := numbers(b.Groups), []int64{0, 1, 2, 3}; !slices.Equal(got, want) {
 			t.Fatalf("the batch is %v, want %v", got, want)
 		}
-		if n := len(x.stock.flying); n != 0 || len(x.engine.ends) != 0 {
-			t.Errorf("%d groups and %d requests are in flight, want none", n, len(x.engine.ends))
+		if n := len(x.stock.flying); n != 0 || x.engine.InFlight() != 0 {
+			t.Errorf("%d groups and %d requests are in flight, want none", n, x.engine.InFlight())
 		}
 		if got, want := numbers(x.stock.begun), []int64{4, 5, 6, 7, 8, 9, 10, 11}; !slices.Equal(got, want) {
 			t.Errorf("begun are %v, want %v", got, want)
@@ -94,12 +94,12 @@ func TestPartialRollout(t *testing.T) {
 		}
 		x.train(b)
 		x.checkFates()
-		before := x.engine.drawn
+		before := x.engine.Drawn
 		b = x.batch(2)
-		if len(x.engine.begun) < 8 {
-			t.Fatalf("%d requests came with a beginning, want at least 8", len(x.engine.begun))
+		if len(x.engine.Begun) < 8 {
+			t.Fatalf("%d requests came with a beginning, want at least 8", len(x.engine.Begun))
 		}
-		for _, r := range x.engine.begun {
+		for _, r := range x.engine.Begun {
 			if got := had[fmt.Sprint(r.Prompt.Group, r.Index)]; !slices.Equal(r.Begun.Response, got) || r.Sampling.MaxTokens != 30 {
 				t.Errorf("group %d goes on from %v with %d tokens at most, want %v and 30", r.Prompt.Group, r.Begun.Response, r.Sampling.MaxTokens, got)
 			}
@@ -109,7 +109,7 @@ func TestPartialRollout(t *testing.T) {
 				t.Errorf("group %d ends with %d tokens and %v, want 30 and length", s.Prompt.Group, len(s.Response), s.Stop)
 			}
 		}
-		if drawn, rest := x.engine.drawn-before, 16*30-tokens; drawn > rest+4*2*30 {
+		if drawn, rest := x.engine.Drawn-before, 16*30-tokens; drawn > rest+4*2*30 {
 			t.Errorf("%d tokens were drawn, want the %d that were missing and those of four new groups at most", drawn, rest)
 		}
 		x.train(b)
@@ -139,7 +139,7 @@ func TestOldTokensAreMasked(t *testing.T) {
 		x := newRig(t, longer, func(r *Run) { r.OverSampling, r.Policy, r.Partial, r.MaskOld = 8, First, true, true })
 		defer x.close()
 		x.train(x.batch(1))
-		x.engine.serve(2)
+		x.engine.Serve(2)
 		b := x.batch(2)
 		masked := 0
 		for _, s := range b.Samples() {
@@ -172,9 +172,9 @@ func TestPoliciesAreDeterministic(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				x := newRig(t, longer, func(r *Run) { r.OverSampling, r.Filter, r.Policy = 7, "check_reward_nonzero_std", policy })
 				defer x.close()
-				x.engine.latency = func(call int) time.Duration { return time.Duration(rl.MixSeed(uint64(seed), uint64(call))%20) * tick }
+				x.engine.Latency = func(call int) time.Duration { return time.Duration(rl.MixSeed(uint64(seed), uint64(call))%20) * tick }
 				for c := 1; c <= 6; c++ {
-					x.engine.serve(c)
+					x.engine.Serve(c)
 					b := x.batch(c)
 					runs[seed] = append(runs[seed], numbers(b.Groups))
 					for _, s := range b.Samples() {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"furlong/orchestrator/gather/gathertest"
 	"furlong/rl"
 )
 
@@ -36,32 +38,31 @@ var errBroken = errors.New("the engine broke")
 
 // spoil has the rig's engine and grader fail in every way that there is, at random.
 func (x *rig) spoil(rnd *rand.Rand) {
-	chance := func(n int) bool { return rnd.IntN(n) == 0 }
-	x.engine.fault = func(call int, reqs []rl.Request) error {
+	var mu sync.Mutex
+	chance := func(n int) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return rnd.IntN(n) == 0
+	}
+	x.engine.Fault = func(call, flying int, reqs []rl.Request) error {
 		switch {
 		case chance(12):
 			return errBroken
-		case chance(6) || len(x.engine.ends)+len(reqs) > 9 && len(x.engine.ends) > 0:
+		case chance(6) || flying+len(reqs) > 9 && flying > 0:
 			return fmt.Errorf("no room: %w", rl.ErrFull)
 		}
 		return nil
 	}
-	x.engine.strike = func(call, tick int) error {
-		x.engine.mu.Lock()
-		defer x.engine.mu.Unlock()
+	x.engine.Strike = func(call, tick int) error {
 		if chance(60) {
 			return context.DeadlineExceeded // of a connection, say
 		}
 		return nil
 	}
-	x.engine.stray = func(call, tick int, r rl.Request) bool {
-		x.engine.mu.Lock()
-		defer x.engine.mu.Unlock()
+	x.engine.Stray = func(call, tick int, r rl.Request) bool {
 		return chance(150)
 	}
 	x.Gatherer.parts.Grade = func(ctx context.Context, all []*rl.Sample) error {
-		x.engine.mu.Lock()
-		defer x.engine.mu.Unlock()
 		if chance(10) {
 			return errors.New("the grader broke")
 		}
@@ -135,7 +136,7 @@ func (x *rig) cycles(n int, async bool) {
 		}
 		x.train(b)
 		x.checkFates()
-		x.engine.serve(c + 1)
+		x.engine.Serve(c + 1)
 	}
 	if async {
 		if err := x.Park(x.ctx); err != nil {
@@ -151,7 +152,7 @@ func TestEngineThatAlwaysFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			x := newRig(t, longer, func(r *Run) { r.Async = async })
 			defer x.close()
-			x.engine.fault = func(int, []rl.Request) error { return errBroken }
+			x.engine.Fault = func(int, int, []rl.Request) error { return errBroken }
 			var err error
 			if async {
 				x.Open(x.ctx)
@@ -176,23 +177,23 @@ func TestTokensOutliveAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRig(t, func(int64, int) int { return 10 }, func(*Run) {})
 		defer x.close()
-		x.engine.strike = func(call, tick int) error {
+		x.engine.Strike = func(call, tick int) error {
 			if call == 1 && tick == 5 {
 				return errBroken
 			}
 			return nil
 		}
 		x.train(x.batch(1))
-		if n := len(x.engine.begun); n != 2 {
+		if n := len(x.engine.Begun); n != 2 {
 			t.Fatalf("%d requests came with a beginning, want the 2 of the call that failed", n)
 		}
-		for _, r := range x.engine.begun {
+		for _, r := range x.engine.Begun {
 			if len(r.Begun.Response) != 5 {
 				t.Errorf("sample %d goes on after %d tokens, want 5", r.Index, len(r.Begun.Response))
 			}
 		}
-		if x.engine.drawn != 80 {
-			t.Errorf("%d tokens were drawn, want none of the 80 twice", x.engine.drawn)
+		if x.engine.Drawn != 80 {
+			t.Errorf("%d tokens were drawn, want none of the 80 twice", x.engine.Drawn)
 		}
 	})
 }
@@ -202,8 +203,8 @@ func TestFullEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRig(t, longer, func(*Run) {})
 		defer x.close()
-		x.engine.fault = func(_ int, reqs []rl.Request) error {
-			if len(x.engine.ends)+len(reqs) > 1 {
+		x.engine.Fault = func(_, flying int, reqs []rl.Request) error {
+			if flying+len(reqs) > 1 {
 				return rl.ErrFull
 			}
 			return nil
@@ -211,8 +212,8 @@ func TestFullEngine(t *testing.T) {
 		for c := 1; c <= 3; c++ {
 			x.train(x.batch(c))
 		}
-		if x.engine.most != 1 {
-			t.Errorf("%d requests were in flight, want 1 at a time", x.engine.most)
+		if x.engine.Most != 1 {
+			t.Errorf("%d requests were in flight, want 1 at a time", x.engine.Most)
 		}
 		if a := x.Account(); sum(a.Prompts.Dropped) != 0 || a.Prompts.Trained != 12 {
 			t.Errorf("account is %+v, want 12 prompts trained and none dropped", a)
@@ -226,7 +227,7 @@ func TestInterrupt(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			x := newRig(t, longer, func(r *Run) { r.OverSampling = 6 })
 			if seed%3 == 0 {
-				x.engine.fault = func(int, []rl.Request) error { return rl.ErrFull } // for ever
+				x.engine.Fault = func(int, int, []rl.Request) error { return rl.ErrFull } // for ever
 			}
 			x.train(x.batchOr(1, seed%3 == 0))
 			if err := x.Begin(x.ctx, 2); err != nil {
@@ -264,7 +265,7 @@ func TestPromptsThatFail(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			x := newRig(t, longer, func(r *Run) { r.Async = async })
 			defer x.close()
-			x.Gatherer.parts.Prompts = &dry{row: x.prompts, after: 6}
+			x.Gatherer.parts.Prompts = &dry{Prompts: x.prompts, after: 6}
 			var err error
 			for c := 1; err == nil && c < 9; c++ {
 				var b *Batch
@@ -286,7 +287,7 @@ func TestPromptsThatFail(t *testing.T) {
 }
 
 type dry struct {
-	*row
+	*gathertest.Prompts
 	after int
 }
 
@@ -294,5 +295,5 @@ func (d *dry) Next(n int) ([]*rl.Prompt, error) {
 	if d.after--; d.after < 0 {
 		return nil, errors.New("dry")
 	}
-	return d.row.Next(n)
+	return d.Prompts.Next(n)
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"furlong/orchestrator/gather/gathertest"
 	"furlong/rl"
 )
 
@@ -132,7 +133,7 @@ func TestNoTokenIsTooOld(t *testing.T) {
 				checkAges(t, b, s, x.engine.Version())
 				time.Sleep(time.Duration(s.rnd.IntN(25)) * tick) // the trainer is at work
 				x.train(b)
-				x.engine.serve(c + 1)
+				x.engine.Serve(c + 1)
 				if s.rnd.IntN(4) == 0 {
 					if err := x.Park(x.ctx); err != nil {
 						t.Fatal(err)
@@ -145,8 +146,8 @@ func TestNoTokenIsTooOld(t *testing.T) {
 				t.Fatal(err)
 			}
 			x.checkFates()
-			if n := len(x.stock.ready); n > x.run.capacity() || x.engine.most > x.run.budget() {
-				t.Errorf("%d groups wait and %d requests flew, want at most %d and %d", n, x.engine.most, x.run.capacity(), x.run.budget())
+			if n := len(x.stock.ready); n > x.run.capacity() || x.engine.Most > x.run.budget() {
+				t.Errorf("%d groups wait and %d requests flew, want at most %d and %d", n, x.engine.Most, x.run.capacity(), x.run.budget())
 			}
 			a := x.Account()
 			stale[s.unused] += a.Tokens.Dropped[Stale] + a.Tokens.Masked[Stale]
@@ -189,7 +190,7 @@ func TestStateInTheMiddle(t *testing.T) {
 				}
 				if c < 3 {
 					x.train(b)
-					x.engine.serve(c + 1)
+					x.engine.Serve(c + 1)
 				}
 				time.Sleep(time.Duration(s.rnd.IntN(20)) * tick)
 			}
@@ -214,7 +215,7 @@ func TestStateInTheMiddle(t *testing.T) {
 					}
 				}
 				y.train(b)
-				y.engine.serve(c + 1)
+				y.engine.Serve(c + 1)
 			}
 			if err := y.Park(y.ctx); err != nil {
 				t.Fatal(err)
@@ -232,14 +233,14 @@ func (x *rig) revive() *rig {
 	}
 	s := x.saved(2)
 	x.close()
-	y := &rig{t: x.t, engine: x.engine, prompts: &row{}, trained: x.trained}
+	y := &rig{t: x.t, engine: x.engine, prompts: &gathertest.Prompts{}, trained: x.trained}
 	y.ctx, y.end = context.WithCancel(x.t.Context())
 	y.Gatherer = New(x.run, y.parts(gradeByPlace))
 	if err := y.Restore(s); err != nil {
 		x.t.Fatal(err)
 	}
-	if a, b := x.Account(), y.Account(); a.String() != b.String() || x.prompts.next != y.prompts.next {
-		x.t.Errorf("the account is %v at prompt %d, want %v at %d", b, y.prompts.next, a, x.prompts.next)
+	if a, b := x.Account(), y.Account(); a.String() != b.String() || x.prompts.Count != y.prompts.Count {
+		x.t.Errorf("the account is %v at prompt %d, want %v at %d", b, y.prompts.Count, a, x.prompts.Count)
 	}
 	return y
 }
