@@ -15,7 +15,7 @@ tensor figure/raster reward data/* summary metrics/run chat
 data reward/sheet
 device data/doctor
 device/gpu kernels comm quant checkpoint weightsync
-kernels/ref comm/* checkpoint/safetensors rl/rltest
+kernels/ref comm/* checkpoint/safetensors rl/rltest orchestrator/gather/gathertest
 kernels/* checkpoint/* starter metrics/rollouts
 ops checkpoint/convert checkpoint/intake
 kv train/loss train/optim rollout/sched rollout/sample

@@ -41,7 +41,10 @@ func (s *sum) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	h := fnv.New64a()
 	fmt.Fprint(h, s.weights, b.Cycle)
 	for _, x := range b.Samples {
-		fmt.Fprint(h, x.Prompt.ID, x.Index, x.Response, x.LogProbs, x.Reward, x.Versions[0].Version.Count(), x.Experts.From(0), x.Entries.Rows)
+		fmt.Fprint(h, x.Prompt.ID, x.Index, x.Response, x.LogProbs, x.Reward, x.Versions[0].Version.Count(), x.Experts.From(0))
+		if x.Entries != nil {
+			fmt.Fprint(h, x.Entries.Rows)
+		}
 	}
 	s.weights = h.Sum64()
 	s.steps++
