@@ -89,6 +89,7 @@ type search struct {
 	more  bool
 	hists []*histogram
 
+	plain   bool // a sample without text is none
 	asked   bool // whether a body may hold a text
 	askedOf samples.Key
 	may     bool
@@ -204,9 +205,9 @@ func (s *search) key(p *piece, data []byte, from, i int) float64 {
 	return v
 }
 
-// offer keeps f if it is behind the cursor and may be of the page. The page is cut when it is twice as long as it may be, so each row costs little.
+// offer keeps f if it is behind the cursor and may be of the page. The page is cut when it is twice as long as it may be, and what comes behind its last row then is passed over, so each row costs little.
 func (s *search) offer(f found) {
-	if s.after != nil && !s.before(*s.after, f) {
+	if s.after != nil && !s.before(*s.after, f) || s.more && s.before(s.page[s.limit-1], f) {
 		return
 	}
 	if s.page = append(s.page, f); len(s.page) >= 2*s.limit+64 {
@@ -231,8 +232,9 @@ func (s *search) trim() {
 
 // texts looks for texts among the rows that the rest of the filter finds, newest first, until the page is full or the time is over.
 func (s *search) texts(m *matcher, terms []term, out *api.Samples, until time.Time) error {
-	s.down = true
+	s.down, s.plain = true, onlyText(terms)
 	seen := math.MaxInt // the last row that was looked at
+	looked := 0
 	err := m.scan(true, func(p *piece, rows []int) (bool, error) {
 		rows = slices.Clone(rows) // reading a sample uses no buffer of the matcher, but counting does
 		from, _ := p.s.span(p.block)
@@ -241,7 +243,8 @@ func (s *search) texts(m *matcher, terms []term, out *api.Samples, until time.Ti
 			if s.after != nil && row >= s.after.row {
 				continue
 			}
-			if len(s.page) == s.limit || !s.x.run.o.Now().Before(until) {
+			looked++
+			if len(s.page) == s.limit || looked%16 == 0 && !s.x.run.o.Now().Before(until) {
 				out.More, out.Next = true, found{0, seen}.cursor()
 				return false, nil
 			}
@@ -267,16 +270,21 @@ func (s *search) texts(m *matcher, terms []term, out *api.Samples, until time.Ti
 	return err
 }
 
-// textHolds reads the answer of a row and holds the terms against it. A sample that is not kept has no text.
+// textHolds holds the terms against the answer of a row. A sample that is not kept has no text.
 func (s *search) textHolds(p *piece, at int, terms []term, out *api.Samples) (bool, error) {
+	from, _ := p.s.span(p.block)
+	e := p.s.entryOf(from + at)
+	may := s.mayHold(e.Key, terms)
+	if !may && s.plain {
+		return false, nil
+	}
 	row, err := p.row(at)
 	if err != nil {
 		return false, s.x.run.broken(indexDir, err)
 	}
-	from, _ := p.s.span(p.block)
 	text := ""
-	if k := p.s.entryOf(from + at).Key; s.mayHold(k, terms) {
-		if stored, err := s.x.stored(k, row.Group, row.Slot); err == nil {
+	if may {
+		if stored, err := s.x.stored(e.Key, row.Group, row.Slot); err == nil {
 			text = strings.ToLower(stored.Text)
 		}
 		out.Read++
@@ -286,13 +294,20 @@ func (s *search) textHolds(p *piece, at int, terms []term, out *api.Samples) (bo
 			if a.kind == hasText {
 				return strings.Contains(text, a.text)
 			}
-			return s.x.rowHolds(&a, &row, p.s.entryOf(from+at))
+			return s.x.rowHolds(&a, &row, e)
 		})
 		if any == t.not {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// onlyText reports whether some term can hold of no sample without a text.
+func onlyText(terms []term) bool {
+	return slices.ContainsFunc(terms, func(t term) bool {
+		return !t.not && !slices.ContainsFunc(t.any, func(a predicate) bool { return a.kind != hasText })
+	})
 }
 
 // mayHold reports whether a body may hold any of the texts that are looked for. The answer of the last body is remembered.

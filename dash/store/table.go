@@ -2,13 +2,10 @@ package store
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
 	"slices"
-	"strconv"
 
 	"furlong/dash/api"
 	"furlong/metrics"
@@ -71,9 +68,7 @@ type table struct {
 	resets int      // times that the file was replaced
 	again  []repeat // rows of a cycle that had one
 
-	expect []int  // columns of the last line in their order, which the next one likely has too
-	spare  []int  // to be filled by the next line
-	pairs  []pair // of the line that is being read
+	reader *rowReader // of lines that come one by one
 }
 
 // A repeat is a row that took the place of another, or came too late to.
@@ -87,11 +82,16 @@ func newTable(root *os.Root) *table {
 
 func (t *table) reset() {
 	*t = table{root: t.root, resets: t.resets, limit: cmp.Or(t.limit, hotBytes), byName: map[string]int{}, bad: newProblems(run.RowsFile)}
-	t.follow = disk.FollowIn(t.root, run.RowsFile, 0)
+	t.follow, t.reader = disk.FollowIn(t.root, run.RowsFile, 0), newRowReader()
 }
 
 // refresh reads what was written since.
 func (t *table) refresh() error {
+	if t.follow.Offset() == 0 && len(t.lines) == 0 {
+		if err := t.bulk(); err != nil {
+			return err
+		}
+	}
 	restarted, err := t.follow.Poll(t.add)
 	if restarted {
 		// What was read now belongs behind nothing: begin with an empty table.
@@ -105,134 +105,54 @@ func (t *table) refresh() error {
 
 // add takes in one line. It never fails: a line that is no row is counted.
 func (t *table) add(offset int64, raw []byte) error {
-	if len(raw) > math.MaxInt32 {
-		t.bad.add(offset, errors.New("row is longer than 2 GiB"))
-		return nil
-	}
-	l := line{offset: offset, bytes: int32(len(raw)), cycle: -1}
-	if err := t.split(&l, raw); err != nil {
-		t.bad.add(offset, err)
-		return nil
-	}
-	f := filler{t: t, at: len(t.lines), l: &l, order: t.spare[:0]}
-	for _, p := range t.pairs {
-		f.set(p.key, p.raw)
-	}
-	t.spare, t.expect = t.expect, f.order
-	t.lines = append(t.lines, l)
-	t.place(int32(f.at))
+	t.reader.begin()
+	t.reader.read(offset, raw)
+	t.merge(t.reader)
 	return nil
 }
 
-// A pair is a member of a line.
-type pair struct{ key, raw []byte }
-
-// split reads what names a row, and lists its series; nothing of a line that is none reaches a column.
-func (t *table) split(l *line, raw []byte) error {
-	kind := ""
-	t.pairs = t.pairs[:0]
-	err := metrics.Fields(raw, func(key, value []byte) error {
-		switch string(key) {
-		case "kind":
-			kind = string(value)
-		case "cycle":
-			return whole(&l.cycle, key, value)
-		case "attempt":
-			return whole(&l.attempt, key, value)
-		case "step":
-			l.step, _ = metrics.ParseNumber(value)
-		case "time":
-			l.time, _ = metrics.ParseNumber(value)
-		case "version":
-			v, _ := metrics.ParseNumber(value)
-			l.version = uint32(v)
-		default:
-			t.pairs = append(t.pairs, pair{key, value})
+// merge takes in the lines that a reader has read.
+func (t *table) merge(r *rowReader) {
+	for _, b := range r.bad {
+		t.bad.add(b.offset, b.err)
+	}
+	for i := len(r.global); i < len(r.names); i++ {
+		r.global = append(r.global, t.numberFor(r.names[i]))
+	}
+	ids, values := r.ids, r.values
+	for i, l := range r.lines {
+		at := len(t.lines)
+		for n := range r.counts[i] {
+			t.put(t.cols[r.global[ids[n]]], at, &l, values[n])
 		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return err
-	case kind == "":
-		return errors.New("row has no kind")
-	case kind != `"cycle"` && kind != `"eval"`:
-		return fmt.Errorf("row has kind %.40s, want cycle or eval", kind)
-	case l.cycle < 0:
-		return errors.New("row has no cycle")
-	case l.attempt < 1:
-		return errors.New("row has no attempt")
+		ids, values = ids[r.counts[i]:], values[r.counts[i]:]
+		t.lines = append(t.lines, l)
+		t.place(int32(at))
 	}
-	l.eval = kind == `"eval"`
-	return nil
-}
-
-func whole(to *int32, key, raw []byte) error {
-	n, err := strconv.ParseInt(string(raw), 10, 32)
-	if err != nil || n < 0 {
-		return fmt.Errorf("%s is %.40s, want a whole number from 0", key, raw)
+	for i, raw := range r.last {
+		if len(raw) > 0 {
+			c := t.cols[r.global[i]]
+			c.last = append(c.last[:0], raw...)
+		}
 	}
-	*to = int32(n)
-	return nil
 }
 
-// A filler puts the numbers of one line into columns.
-type filler struct {
-	t     *table
-	at    int
-	l     *line
-	order []int
-	buf   [32]byte
-}
-
-func (f *filler) set(key, raw []byte) {
-	v, ok := metrics.ParseNumber(raw)
+// numberFor returns the number of a series, which gets one if it is new.
+func (t *table) numberFor(name string) int {
+	i, ok := t.byName[name]
 	if !ok {
-		return // null or no number
+		i = len(t.cols)
+		t.cols = append(t.cols, &column{name: name, first: math.MaxInt32})
+		t.byName[name] = i
 	}
-	c := f.column(key)
-	if !plain(v, raw, f.buf[:0]) {
-		f.l.foreign = true
-	}
-	c.put(f.t, f.at, f.l, v)
+	return i
+}
+
+// put adds the number of a line to a column.
+func (t *table) put(c *column, at int, l *line, v float64) {
 	if c.n++; math.IsNaN(v) || math.IsInf(v, 0) {
 		c.odd++
 	}
-	c.last = append(c.last[:0], raw...)
-}
-
-// plain reports whether raw is v in the digits that rows are written in.
-func plain(v float64, raw, buf []byte) bool {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return len(raw) > 0 && raw[0] == '"'
-	}
-	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
-		buf = strconv.AppendFloat(buf, v, 'e', -1, 64)
-	} else {
-		buf = strconv.AppendFloat(buf, v, 'f', -1, 64)
-	}
-	return string(buf) == string(raw)
-}
-
-// column returns the column of key, made if it is new. Lines mostly have the same keys in the same order, so the one that came here last time is tried first.
-func (f *filler) column(key []byte) *column {
-	i, n := -1, len(f.order)
-	if n < len(f.t.expect) && f.t.cols[f.t.expect[n]].name == string(key) {
-		i = f.t.expect[n]
-	} else if at, ok := f.t.byName[string(key)]; ok {
-		i = at
-	}
-	if i < 0 {
-		i = len(f.t.cols)
-		c := &column{name: string(key), first: f.l.cycle}
-		f.t.cols = append(f.t.cols, c)
-		f.t.byName[c.name] = i
-	}
-	f.order = append(f.order, i)
-	return f.t.cols[i]
-}
-
-func (c *column) put(t *table, at int, l *line, v float64) {
 	c.first, c.final = min(c.first, l.cycle), max(c.final, l.cycle)
 	if c.cold {
 		return

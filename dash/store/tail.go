@@ -8,12 +8,12 @@ import (
 // A Tail follows the lines that a run adds.
 type Tail struct {
 	rows, alarms *disk.Follower
-	table        *table // only its reading of what names a row
+	reader       *rowReader // only its reading of what names a row
 }
 
 // Follow begins behind a place.
 func (r *Run) Follow(p Place) *Tail {
-	return &Tail{rows: disk.FollowIn(r.root, run.RowsFile, p.Rows), alarms: disk.FollowIn(r.root, run.AlarmsFile, p.Alarms), table: newTable(r.root)}
+	return &Tail{rows: disk.FollowIn(r.root, run.RowsFile, p.Rows), alarms: disk.FollowIn(r.root, run.AlarmsFile, p.Alarms), reader: newRowReader()}
 }
 
 // Here returns the place up to which lines were read.
@@ -71,7 +71,7 @@ func (t *Tail) place() Place { return Place{t.rows.Offset(), t.alarms.Offset()} 
 
 func (t *Tail) isRow(raw []byte) bool {
 	l := line{cycle: -1}
-	return t.table.split(&l, raw) == nil
+	return t.reader.split(&l, raw) == nil
 }
 
 func isAlarm(raw []byte) bool {
