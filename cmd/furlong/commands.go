@@ -22,7 +22,10 @@ func commands() []command {
 	return []command{
 		{"train", "the main job: reinforcement learning, from prompts to a better policy", runTrain},
 		{"sft", "supervised training: makes warm starts", runSFT},
+		{"dash", "shows runs as pages, living or ended", runDash},
+		{"report", "tells a run on one page, and in figures", runReport},
 		{"serve", "the rollout engine over HTTP, in the dialects of SGLang and OpenAI", runServe},
+		{"replay", "trains a cycle of a run again, and says what differs", runReplay},
 		{"bench", "how fast generation, scoring and training are, against what this machine can do", runBench},
 		{"inspect", "what is in a checkpoint", runInspect},
 		{"convert", "writes a checkpoint in other formats, names or files", runConvert},
