@@ -29,7 +29,7 @@ func (e *Engine) meanWeight(ctx context.Context, samples []*rl.Sample) (float64,
 func (e *Engine) scored(samples []*rl.Sample) []loss.Tokens {
 	out := make([]loss.Tokens, len(samples))
 	for i, w := range e.weights(samples) {
-		out[i] = loss.Tokens{Old: samples[i].TrainLogProbs, Rollout: samples[i].LogProbs, Weight: w}
+		out[i] = loss.Tokens{Old: unmasked(samples[i], samples[i].TrainLogProbs), Rollout: unmasked(samples[i], samples[i].LogProbs), Weight: w}
 	}
 	return out
 }

@@ -90,7 +90,7 @@ func (e *Engine) scoreCritic(ctx context.Context, samples []*rl.Sample) error {
 	}
 	return e.lanes.run(ctx, "score values", samples, e.cfg.MaxTokens, func(l *lane, _ *ops.Turn, p pass) {
 		v := e.values(l.ctx(), p).F32()
-		p.each(func(s *rl.Sample, lo, hi int) { e.known[s].values = clone(v[lo:hi]) })
+		p.each(func(s *rl.Sample, lo, hi int) { e.known[s].values = clone(unmasked(s, v[lo:hi])) })
 	})
 }
 
@@ -125,8 +125,9 @@ func (e *Engine) criticGradients(ctx context.Context, samples []*rl.Sample) (*lo
 		dv := c.Grad(v).F32()
 		turn.Do(sums, func() {
 			p.each(func(s *rl.Sample, lo, hi int) {
-				k := e.known[s]
-				e.cfg.Loss.Value(loss.ValueTokens{New: v.F32()[lo:hi], Old: k.values, Returns: k.Returns, Weight: weights[s]}, dv[lo:hi], sums)
+				k, some := e.known[s], unmasked(s, dv[lo:hi])
+				e.cfg.Loss.Value(loss.ValueTokens{New: unmasked(s, v.F32()[lo:hi]), Old: k.values, Returns: k.Returns, Weight: weights[s]}, some, sums)
+				spreadTo(s, dv[lo:hi], some)
 			})
 		})
 		c.Unwind()

@@ -11,7 +11,7 @@ import (
 	"furlong/train/loss"
 )
 
-// known is what is known of a sample before the first step of its cycle, besides what the sample says itself.
+// known is what is known of a sample before the first step of its cycle, besides what the sample says itself: of the tokens that train.
 type known struct {
 	loss.Advantage
 	teacher []float32 // logprobs by the teacher
@@ -91,7 +91,7 @@ func (e *Engine) scoreTeacher(ctx context.Context, samples []*rl.Sample) error {
 		return nil
 	}
 	begin := func(*ops.Ctx, pass) {}
-	return e.score(ctx, e.teacher, samples, begin, func(s *rl.Sample, lp, _ []float32) { e.known[s].teacher = clone(lp) })
+	return e.score(ctx, e.teacher, samples, begin, func(s *rl.Sample, lp, _ []float32) { e.known[s].teacher = clone(unmasked(s, lp)) })
 }
 
 // advantages fills each sample's Advantage, and what is known of its tokens', from rewards and all that the estimator reads besides.
@@ -101,7 +101,7 @@ func (e *Engine) advantages(samples []*rl.Sample) {
 	}
 	batch := make([]loss.Graded, len(samples))
 	for i, s := range samples {
-		batch[i] = loss.Graded{Group: s.Prompt.Group, Reward: s.Reward, Tokens: len(s.Response), Old: s.TrainLogProbs, Ref: s.RefLogProbs}
+		batch[i] = loss.Graded{Group: s.Prompt.Group, Reward: s.Reward, Tokens: lengthOf(s), Old: unmasked(s, s.TrainLogProbs), Ref: unmasked(s, s.RefLogProbs)}
 		if k := e.known[s]; k != nil {
 			batch[i].Teacher, batch[i].Values = k.teacher, k.values
 		}
@@ -129,7 +129,7 @@ func (e *Engine) spared(samples []*rl.Sample) [][]bool {
 	}
 	step := make([]loss.Tokens, len(samples))
 	for i, s := range samples {
-		step[i] = loss.Tokens{Old: s.TrainLogProbs, Advantage: s.Advantage, Advantages: e.ofTokens(s)}
+		step[i] = loss.Tokens{Old: unmasked(s, s.TrainLogProbs), Advantage: s.Advantage, Advantages: e.ofTokens(s)}
 	}
 	return e.cfg.Loss.Spared(step, uint64(e.opt.Steps()))
 }
@@ -142,9 +142,9 @@ func (e *Engine) reportEstimate(stats rl.Stats, samples []*rl.Sample) {
 	est, n := e.cfg.Loss.Est, 0.0
 	sum, odd := map[string]float64{}, 0
 	for _, s := range samples {
-		k := e.known[s]
-		n += float64(len(s.Response))
-		for t := range s.Response {
+		k, length, old, ref := e.known[s], lengthOf(s), unmasked(s, s.TrainLogProbs), unmasked(s, s.RefLogProbs)
+		n += float64(length)
+		for t := range length {
 			if k.Tokens != nil {
 				sum["rollout/advantages"] += k.Tokens[t]
 			}
@@ -154,11 +154,11 @@ func (e *Engine) reportEstimate(stats rl.Stats, samples []*rl.Sample) {
 			}
 			if est.Distill {
 				sum["rollout/teacher_log_probs"] += float64(k.teacher[t])
-				sum["train/opd_kl"] += float64(s.TrainLogProbs[t]) - float64(k.teacher[t])
+				sum["train/opd_kl"] += float64(old[t]) - float64(k.teacher[t])
 				odd += one(!isNumber(k.teacher[t]))
 			}
 			if est.RewardKL != 0 {
-				sum["rollout/ref_log_probs"] += float64(s.RefLogProbs[t])
+				sum["rollout/ref_log_probs"] += float64(ref[t])
 			}
 		}
 	}

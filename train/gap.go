@@ -11,7 +11,7 @@ import (
 // The gap of a token is its logprob by the trainer minus that by the rollout engine. Logprobs that are not finite have none: they are counted, and never
 // average away. All of this is linear in the tokens, so that it costs next to nothing beside a pass over them.
 
-// diagnose writes how the trainer's logprobs differ from the rollout engine's, token by token.
+// diagnose writes how the trainer's logprobs differ from the rollout engine's, over the tokens that train.
 func diagnose(stats rl.Stats, samples []*rl.Sample) {
 	var g gaps
 	for _, s := range samples {
@@ -43,11 +43,14 @@ type gaps struct {
 }
 
 func (g *gaps) sample(s *rl.Sample) {
-	for _, lp := range s.RefLogProbs {
+	for _, lp := range unmasked(s, s.RefLogProbs) {
 		g.reference += one(!isNumber(lp))
 	}
 	g.far = slices.Grow(g.far, len(s.LogProbs))
 	for i, roll := range s.LogProbs {
+		if !trains(s, i) {
+			continue
+		}
 		train := s.TrainLogProbs[i]
 		g.tokens++
 		g.exact += one(math.Float32bits(train) == math.Float32bits(roll))
@@ -127,6 +130,9 @@ func meanLogProbs(stats rl.Stats, samples []*rl.Sample, tokens int) {
 	var train, roll, ent float64
 	for _, s := range samples {
 		for i := range s.LogProbs {
+			if !trains(s, i) {
+				continue
+			}
 			train += float64(s.TrainLogProbs[i])
 			roll += float64(s.LogProbs[i])
 			ent += float64(s.Entropy[i])

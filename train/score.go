@@ -81,6 +81,9 @@ func complete(s *rl.Sample) error {
 			return fmt.Errorf("%d %s for %d response tokens", len(f.x), f.name, len(s.Response))
 		}
 	}
+	if s.LossMask != nil && len(s.LossMask) != len(s.Response) {
+		return fmt.Errorf("its mask says of %d tokens whether they train, and the response has %d", len(s.LossMask), len(s.Response))
+	}
 	if (s.TrainLogProbs == nil) != (s.Entropy == nil) {
 		return errors.New("trainer logprobs and entropies: one is there and not the other")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"furlong/ops"
 	"furlong/rl"
@@ -11,7 +12,7 @@ import (
 )
 
 // Step takes the optimizer steps of b, one unless Config.Steps says more: advantages of the whole batch, then for each step micro-batches, clip, update. Samples judged invalid (or, for a policy loss, not judged)
-// and samples without a response do not train, shift no baseline and are counted; where no sample is left the step is skipped, which
+// and samples without a token that trains do not train, shift no baseline and are counted; where no sample is left the step is skipped, which
 // is counted too. A step after which a weight is not finite is an error: the engine is of no use any more. TrainLogProbs of a sample that was not scored are those of this step's own forward pass, which
 // for the first step on it is the same thing.
 func (e *Engine) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
@@ -63,6 +64,7 @@ func (e *Engine) trainable(b *rl.Batch) ([]*rl.Sample, error) {
 	if err != nil {
 		return nil, err
 	}
+	out = slices.DeleteFunc(out, func(s *rl.Sample) bool { return lengthOf(s) == 0 })
 	if err := e.recorded(out); err != nil {
 		return nil, err
 	}
@@ -117,7 +119,7 @@ func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sum
 func (e *Engine) weights(samples []*rl.Sample) []float64 {
 	lengths := make([]int, len(samples))
 	for i, s := range samples {
-		lengths[i] = len(s.Response)
+		lengths[i] = lengthOf(s)
 	}
 	return e.cfg.Loss.Weights(lengths, e.cfg.MaxLength)
 }
@@ -133,7 +135,10 @@ func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, whole map[*rl.Sample]los
 	turn.Do(sums, func() {
 		p.each(func(s *rl.Sample, lo, hi int) {
 			t := whole[s]
-			t.New, t.Rollout, t.Ref, t.Entropy, t.Advantage = lp[lo:hi], s.LogProbs, s.RefLogProbs, ent[lo:hi], s.Advantage
+			if s.TrainLogProbs == nil {
+				s.TrainLogProbs, s.Entropy = clone(lp[lo:hi]), clone(ent[lo:hi])
+			}
+			t.New, t.Entropy = unmasked(s, lp[lo:hi]), unmasked(s, ent[lo:hi])
 			e.lose(s, t, dlp[lo:hi], dent[lo:hi], sums)
 		})
 	})
@@ -142,15 +147,15 @@ func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, whole map[*rl.Sample]los
 
 // lose adds the loss of a sample's tokens to sums, and sets the gradients of their logprobs and entropies.
 func (e *Engine) lose(s *rl.Sample, t loss.Tokens, dlp, dent []float32, sums *loss.Sums) {
-	if s.TrainLogProbs == nil {
-		s.TrainLogProbs, s.Entropy = clone(t.New), clone(t.Entropy)
-	}
-	t.Old = s.TrainLogProbs
+	t.Old, t.Rollout, t.Ref, t.Advantage = unmasked(s, s.TrainLogProbs), unmasked(s, s.LogProbs), unmasked(s, s.RefLogProbs), s.Advantage
+	some, someEnt := unmasked(s, dlp), unmasked(s, dent)
 	if e.supervised() {
-		e.cfg.Loss.Supervised(t, dlp, dent, sums)
+		e.cfg.Loss.Supervised(t, some, someEnt, sums)
 	} else {
-		e.cfg.Loss.Policy(t, dlp, dent, sums)
+		e.cfg.Loss.Policy(t, some, someEnt, sums)
 	}
+	spreadTo(s, dlp, some)
+	spreadTo(s, dent, someEnt)
 }
 
 // rate returns the learning rate of the next step.

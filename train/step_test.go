@@ -28,6 +28,7 @@ func TestWhatMustNotTrainDoesNot(t *testing.T) {
 		"invalid":  func(s *rl.Sample) { s.Verdict = rl.Invalid },
 		"ungraded": func(s *rl.Sample) { s.Verdict = rl.Ungraded },
 		"empty":    func(s *rl.Sample) { s.Response, s.LogProbs = nil, nil },
+		"masked":   func(s *rl.Sample) { s.LossMask = make([]bool, len(s.Response)) },
 		"invalid and not a number": func(s *rl.Sample) {
 			s.Verdict, s.Reward, s.LogProbs[0] = rl.Invalid, math.NaN(), float32(math.NaN())
 		},
@@ -73,11 +74,15 @@ func TestNothingToTrainOn(t *testing.T) {
 		"no samples":  {},
 		"all invalid": batch(1, 2, 2),
 		"all empty":   batch(1, 2, 2),
+		"all masked":  batch(1, 2, 2),
 	} {
 		for _, s := range b.Samples {
-			if name == "all invalid" {
+			switch name {
+			case "all invalid":
 				s.Verdict = rl.Invalid
-			} else {
+			case "all masked":
+				s.LossMask = make([]bool, len(s.Response))
+			default:
 				s.Response, s.LogProbs = nil, nil
 			}
 		}

@@ -58,7 +58,7 @@ func (e *Engine) stepActor(ctx context.Context, samples []*rl.Sample, rests bool
 		stats := e.nothing(0)
 		stats["train/skipped_steps"], stats["train/samples"] = 0, float64(len(samples))
 		for _, s := range samples {
-			stats["train/tokens"] += float64(len(s.Response))
+			stats["train/tokens"] += float64(lengthOf(s))
 		}
 		return stats, nil
 	}

@@ -37,13 +37,13 @@ type Fake struct {
 	mu      sync.Mutex
 	version rl.Version
 	told    rl.Attestation
-	resumed chan struct{} // closed by Resume; nil while not paused
+	resumed chan struct{}  // closed by Resume; nil while not paused
 	flying  map[int64]bool // the value is whether it is to end
 	stirred chan struct{}  // closed, and made anew, when some of them are
 }
 
 // NewFake returns a fake without weights: before its first Update it refuses requests.
-func NewFake(p Policy) *Fake { 
+func NewFake(p Policy) *Fake {
 	return &Fake{policy: p, flying: map[int64]bool{}, stirred: make(chan struct{})}
 }
 
