@@ -77,6 +77,16 @@ func (n jsonNumber) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, "%v", v), nil
 }
 
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (n *jsonNumber) UnmarshalJSON(raw []byte) error {
+	v, ok := metrics.ParseNumber(raw)
+	if !ok {
+		return fmt.Errorf("%.40q is no number", raw)
+	}
+	*n = jsonNumber(v)
+	return nil
+}
+
 // A tokenPair counts tokens whose logprobs are on both sides.
 type tokenPair struct {
 	Tokens  int        `json:"tokens"`

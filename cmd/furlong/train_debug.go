@@ -11,6 +11,7 @@ import (
 	"furlong/kernels"
 	"furlong/metrics/rollouts"
 	"furlong/orchestrator"
+	"furlong/orchestrator/gather"
 	"furlong/orchestrator/recorded"
 	"furlong/quant"
 	"furlong/rl"
@@ -125,6 +126,7 @@ func (f debugFlags) loop(c orchestrator.Config) orchestrator.Config {
 	}
 	if f.trainOnly() {
 		c.Batch = recorded.Kept(c.Batch, f.Share)
+		c.Settings = gather.Default() // what was drawn too much, filtered or masked was so before it was recorded
 	}
 	return c
 }
@@ -159,7 +161,10 @@ func (j *job) drawnBy() string {
 	if model == "" {
 		model = "the model inside the binary"
 	}
-	if j.f.isRemote() {
+	switch {
+	case j.f.debug.trainOnly():
+		return "recorded: " + j.f.debug.Load
+	case j.f.isRemote():
 		return fmt.Sprintf("%s, served by %v", model, j.f.servers.Servers())
 	}
 	return fmt.Sprintf("%s, weights in %s, attention state in %s, %s", model, j.f.rollout.Format, j.f.rollout.KV, buildName())
