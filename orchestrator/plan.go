@@ -74,8 +74,8 @@ func (p Plan) Validate() error {
 	if p.Loop != Synchronous && p.Loop != OneStepOff && p.Loop != FullyAsync {
 		bad("--loop is %q, want sync, one-step-off or fully-async", p.Loop)
 	}
-	if p.Cycles < 0 {
-		bad("--num-rollout is %d, want 0 or more", p.Cycles)
+	if p.Cycles < 1 {
+		bad("--num-rollout is %d, want at least 1: no cycle is planned; furlong eval evaluates a policy without training it", p.Cycles)
 	}
 	if p.EvalEvery < 0 || p.SaveEvery < 0 {
 		bad("--eval-interval %d, --save-interval %d: want 0 or more", p.EvalEvery, p.SaveEvery)

@@ -27,6 +27,16 @@ func (d departure) after() int {
 	return d.saved.Cycle
 }
 
+// told returns the last cycle that earlier starts wrote down, 0 for none.
+func (d departure) told() (last int) {
+	for _, r := range d.rows {
+		if r.Kind == metrics.Cycle {
+			last = max(last, r.Cycle)
+		}
+	}
+	return last
+}
+
 // depart finds out where the run starts from, and refuses one that would do nothing.
 func (j *job) depart() (err error) {
 	d := &j.from

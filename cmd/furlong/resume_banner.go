@@ -45,8 +45,10 @@ func (j *job) sayRun() string {
 		return text + "begins anew, since --load " + j.f.run.Save.Load + " holds nothing yet"
 	case b.Attempt == 0:
 		return text + "begins anew"
+	case b.State == rundir.Running && j.from.told() == 0:
+		return text + fmt.Sprintf("goes on; start %d died before its first cycle was done", b.Attempt)
 	case b.State == rundir.Running:
-		return text + fmt.Sprintf("goes on; start %d died in cycle %d, at %s", b.Attempt, b.Cycle, b.Phase)
+		return text + fmt.Sprintf("goes on; start %d died after cycle %d", b.Attempt, j.from.told())
 	}
 	return text + fmt.Sprintf("goes on; start %d %s in cycle %d: %s", b.Attempt, b.State, b.Cycle, b.Exit)
 }
@@ -96,12 +98,8 @@ func (j *job) sayEvaluated() string {
 // sayAgain names what earlier starts did after the checkpoint, which this one does again.
 func (j *job) sayAgain() string {
 	at := j.from.after()
-	last := at
-	for _, r := range j.from.rows {
-		last = max(last, r.Cycle)
-	}
 	var what []string
-	if last > at {
+	if last := j.from.told(); last > at {
 		what = append(what, fmt.Sprintf("%s, which came after the checkpoint", spanOf(at+1, last)))
 	}
 	for _, name := range evaluatedSets(j.dir.Path()) {
