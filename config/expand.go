@@ -27,16 +27,22 @@ func (s *Set) Expansions() []Expansion { return s.expansions }
 var placeholder = regexp.MustCompile(`\{[a-z0-9-]+\}`)
 
 // expand puts right below each layer what its options of the kind Expands stand for, in the order of their table. The last word on an option counts,
-// whichever layer has it; flags that are spelled out in a layer go before what others of the same layer stand for.
+// whichever layer has it; flags that are spelled out in a layer go before what others of the same layer stand for. To repeat what a lower layer says
+// changes nothing.
 func (s *Set) expand(layers []*layer) []*layer {
 	last, owner := map[string]assignment{}, map[string]*layer{}
 	for _, l := range layers {
 		for _, a := range l.assigns {
-			last[a.name()], owner[a.name()] = a, l
+			was, seen := last[a.name()]
+			if !seen || a.option == nil || a.said() != was.said() {
+				owner[a.name()] = l
+			}
+			last[a.name()] = a
 		}
 	}
 	var out []*layer
 	for _, l := range layers {
+		l.fillBare(last)
 		for _, name := range s.order {
 			if s.options[name].Kind == Expands && owner[name] == l {
 				out = append(out, s.sense(last[name], last))
@@ -45,6 +51,29 @@ func (s *Set) expand(layers []*layer) []*layer {
 		out = append(out, l)
 	}
 	return out
+}
+
+// fillBare gives settings that were given without a value what that means.
+func (l *layer) fillBare(last map[string]assignment) {
+	kept := l.assigns[:0]
+	for _, a := range l.assigns {
+		if a.setting != nil && a.setting.bare != "" && len(a.words) == 0 && !a.off {
+			value, err := fill(a.setting.bare, last, strings.Clone)
+			if err != nil {
+				l.errs = append(l.errs, a.from.errorf(a.line, "%s without a value %w", a.spelled, err))
+				continue
+			}
+			a.words = []string{value}
+		}
+		kept = append(kept, a)
+	}
+	l.assigns = kept
+}
+
+// Bare says what a setting that takes a value means where it has none, and lets --no-x mean that it is empty: {NAME} is what that flag is given.
+func (s *Set) Bare(flag, value string) *Set {
+	s.byName[flag].bare = value
+	return s
 }
 
 // name returns the name of what is assigned.
@@ -70,7 +99,7 @@ func (s *Set) sense(a assignment, last map[string]assignment) *layer {
 	var text []string
 	for _, sense := range a.option.Senses {
 		if (sense.Value == "" || sense.Value == value) && holds(sense.When, last) {
-			filled, err := fill(sense.Flags, last)
+			filled, err := fill(sense.Flags, last, quoteWord)
 			if err != nil {
 				fail("%s %w", a.spelled, err)
 			}
@@ -104,8 +133,8 @@ func holds(when string, last map[string]assignment) bool {
 	return given && a.option != nil && a.said() == value
 }
 
-// fill puts what flags are given in the places of {NAME}.
-func fill(text string, last map[string]assignment) (string, error) {
+// fill puts what flags are given in the places of {NAME}, as write writes it.
+func fill(text string, last map[string]assignment, write func(string) string) (string, error) {
 	var err error
 	out := placeholder.ReplaceAllStringFunc(text, func(at string) string {
 		name := strings.Trim(at, "{}")
@@ -114,7 +143,7 @@ func fill(text string, last map[string]assignment) (string, error) {
 			err = fmt.Errorf("needs --%s", name)
 			return at
 		}
-		return Quote(a.words[0])
+		return write(a.words[0])
 	})
 	return out, err
 }

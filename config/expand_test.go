@@ -18,7 +18,7 @@ type launcher struct {
 
 func newLauncher() (*launcher, *Set) {
 	c := &launcher{Batch: 1, Length: 10}
-	return c, New("train", "").Add("All", c).Layered("").Accept([]Option{
+	return c, New("train", "").Add("All", c).Layered("").Bare("file", "{dir}/it").Accept([]Option{
 		{Name: "dir", Takes: One, Kind: Expands, Why: "where", Senses: []Sense{{}}},
 		{Name: "task", Takes: One, Kind: Expands, Why: "what", Senses: []Sense{
 			{Value: "long", Flags: "--length 100 --file {dir}/long.jsonl"},
@@ -45,6 +45,7 @@ func TestExpansion(t *testing.T) {
 		// In a layer, what is spelled out goes before what a flag stands for; later layers go before both.
 		{args: "--length 7 --task short", want: launcher{Batch: 1, Length: 7}},
 		{args: "--task short", file: "--length 8", want: launcher{Batch: 1, Length: 5}},
+		{args: "--task short", file: "--task short --length 8", want: launcher{Batch: 1, Length: 8}},
 		{args: "--length 7", file: "--task short", want: launcher{Batch: 1, Length: 7}},
 		{args: "--dir /c", file: "--task long --dir /b --length 8", want: launcher{Batch: 1, Length: 8, File: "/c/long.jsonl"}},
 		{args: "--length 7 --extra-args '--task short'", want: launcher{Batch: 1, Length: 5}},
@@ -53,6 +54,10 @@ func TestExpansion(t *testing.T) {
 		{args: "--dir /c", file: "--task long --dir /b", want: launcher{Batch: 1, Length: 100, File: "/c/long.jsonl"}},
 		{args: "--task None --names None", want: launcher{Batch: 1, Length: 10}},
 		{args: "--length None", file: "--length 8", want: launcher{Batch: 1, Length: 8}},
+		{args: "--file --dir /a", want: launcher{Batch: 1, Length: 10, File: "/a/it"}},
+		{args: "--file x --dir /a", want: launcher{Batch: 1, Length: 10, File: "x"}},
+		{args: "--no-file", file: "--file x", want: launcher{Batch: 1, Length: 10}},
+		{args: "--file", err: "--file without a value needs --dir"},
 		{args: "--task wide", err: "--task is wide, want long or short"},
 		{args: "--task long", err: "--task needs --dir"},
 		{file: "--quick=maybe", err: "file f:1: --quick is maybe, want true or false"},

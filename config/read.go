@@ -149,7 +149,7 @@ func (s *Set) lookup(name string, a *assignment) bool {
 		return true
 	}
 	if base, ok := strings.CutPrefix(name, "no-"); ok {
-		if n := s.byName[base]; n != nil && (n.isSwitch() || n.canClear()) {
+		if n := s.byName[base]; n != nil && (n.isSwitch() || n.canClear() || n.bare != "") {
 			a.setting, a.off = n, true
 			return true
 		}
@@ -199,6 +199,8 @@ func (a *assignment) arity() (least, most int) {
 		return 0, 0
 	case a.setting.isList():
 		return 1, -1
+	case a.setting.bare != "":
+		return 0, 1
 	}
 	return 1, 1
 }

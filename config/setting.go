@@ -19,6 +19,7 @@ type Setting struct {
 	fields    []reflect.Value // all of one type; all get the value
 	unit      string          // "", "bytes" or "count"
 	choices   []string
+	bare      string // what it means without a value; "" if it needs one
 	line      bool   // the next word is the value, whatever it looks like
 	unheeded  string // why it never changes anything; "" if it does
 	directive bool   // says what to read: no value of its own to print

@@ -30,7 +30,7 @@ var architecture = slices.Concat(
 	idle(config.One, "it weighs nothing while --moe-aux-loss-coeff is 0, and that is the only value", "moe-router-load-balancing-type"),
 	idle(config.Some, "it names Python code for a model that is built in here", "spec"),
 	heldSwitches("the routing bias is never updated", "freeze-e-score-correction-bias"),
-	rows(config.Idle, config.Nothing, "whether the shared expert is clamped says the model's swiglu_limit_shared; published programs differ in it", "no-activation-func-clamp-shared-expert"),
+	stated(config.Nothing, "no-activation-func-clamp-shared-expert"),
 	idle(config.One, "the longest context is the model's, and --context-length", "max-position-embeddings seq-length"),
 	rows(config.Idle, config.Nothing, "the longest context is the model's, and --context-length", "no-position-embedding use-rotary-position-embeddings"),
 )

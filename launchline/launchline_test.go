@@ -92,7 +92,7 @@ func TestPresume(t *testing.T) {
 		{"mode num-nodes", Launch},
 		{"enable-eval", Launch},
 		{"mode num-nodes=8 rollout-num-nodes=4", Launch4},
-		{"mode num-nodes=8 rollout-num-nodes=2", Launch},
+		{"mode num-nodes=8 rollout-num-nodes=2 num-rollout", Launch},
 		{"mode actor-num-nodes context-length", Reference},
 		{"num-layers experimental-attention-variant mode", Arguments},
 	} {

@@ -76,7 +76,7 @@ var data = slices.Concat(
 	missing(config.Switch, "a cycle's samples are cut into equal steps", "allow-partial-train-step"),
 	heldSwitches("micro-batches are packed up to --max-tokens-per-gpu in any case", "use-dynamic-batch-size"),
 	idle(config.One, "micro-batches are packed up to --max-tokens-per-gpu; the gradient is the same bits however a batch is cut", "micro-batch-size=1"),
-	idle(config.One, "sequences are packed without padding", "data-pad-size-multiplier=128"),
+	idle(config.One, "sequences are packed without padding", "data-pad-size-multiplier=128 qkv-format=thd"),
 	idle(config.One, "the loss is on the tokens of the response", "loss-mask-type=qwen rollout-task-type=math"),
 	missing(config.One, "there is no outside buffer of rollouts", "rollout-buffer-url"),
 	idle(config.One, "there is no outside buffer of rollouts", "fetch-trajectory-retry-times=-1 min-batch-collection-ratio=1"),

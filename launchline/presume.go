@@ -17,7 +17,7 @@ const (
 // Flags that only lines of one program have.
 var (
 	ofScript    = strings.Fields("mode task model-org model-dir model-local-dir megatron-path data-dir enable-eval enable-mtp fp8-training train-deterministic enable-mis skip-saving debug-train-run-id cuda-core-dump")
-	ofLauncher  = strings.Fields("actor-num-nodes context-length num-rollout num-steps-per-rollout rollout-batch-size tensor-model-parallel-size pipeline-model-parallel-size expert-model-parallel-size")
+	ofLauncher  = strings.Fields("actor-num-nodes")
 	ofArguments = strings.Fields("experimental-attention-variant")
 )
 

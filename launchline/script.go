@@ -33,7 +33,7 @@ var script = slices.Concat(
 	expands("enable-mis", config.Switch, "importance weights with rejection",
 		config.Sense{Value: "true", Flags: "--use-tis --is-correction mis"}, config.Sense{Value: "false", Flags: ""}),
 	expands("skip-saving", config.Switch, "no checkpoint between the first cycle and the last",
-		config.Sense{Value: "true", Flags: "--save-interval 0"}, config.Sense{Value: "false", Flags: ""}),
+		config.Sense{Value: "true", Flags: "--save-interval 0 --save-retain-interval 0"}, config.Sense{Value: "false", Flags: ""}),
 	expands("debug-train-run-id", config.One, "the run whose samples are trained on again",
 		config.Sense{Flags: "--debug-train-only --load-debug-rollout-data {debug-data-root}/{debug-train-run-id}/dump_details/rollout_data/{debug-train-rollout-id}.pt"}),
 	expands("debug-train-rollout-id", config.One, "the cycle of --debug-train-run-id", config.Sense{}),

@@ -98,9 +98,9 @@ func (d *dryRun) printLayout(w io.Writer) {
 
 func (d *dryRun) printBatch(w io.Writer) {
 	b, l, f := d.Batch, d.Lengths, d.Formats
-	fmt.Fprintf(w, "cycle\t%d prompts x %d samples = %d samples; %d optimizer steps of %d, %d for a data parallel rank, in micro-batches of up to %d tokens\n",
-		b.Prompts, b.Each, b.Samples, b.Steps, b.Global, b.PerRank, b.Micro)
-	fmt.Fprintf(w, "run\t--loop %s, %d cycles: %d samples, %d optimizer steps\n", d.loop, b.Cycles, b.Cycles*b.Samples, b.AllSteps)
+	fmt.Fprintf(w, "cycle\t%d prompts x %d samples = %d samples; %s of %d, %d for a data parallel rank, in micro-batches of up to %d tokens\n",
+		b.Prompts, b.Each, b.Samples, several(b.Steps, "optimizer step"), b.Global, b.PerRank, b.Micro)
+	fmt.Fprintf(w, "run\t--loop %s, %d cycles: %d samples, %s\n", d.loop, b.Cycles, b.Cycles*b.Samples, several(b.AllSteps, "optimizer step"))
 	eval := ""
 	if l.Eval > 0 {
 		eval = fmt.Sprintf(", in evaluations %d", l.Eval)
@@ -151,7 +151,7 @@ func (d *dryRun) printFlags(w io.Writer) {
 		fmt.Fprintf(w, "  %s (%s): %s\n", x.Flag, x.Origin, config.Quote(x.Flags...))
 	}
 	if n := len(d.Idle) + len(d.Held); n > 0 {
-		fmt.Fprintf(w, "\nRead and not acted on: %d flags; furlong config print, with the same flags, says why of each\n", n)
+		fmt.Fprintf(w, "\nRead and not acted on: %s; furlong config print, with the same flags, says why of each\n", several(n, "flag"))
 	}
 	for _, n := range d.Idle {
 		fmt.Fprintf(w, "  %s: %s\n", n.Flag, n.Why)
@@ -174,7 +174,7 @@ func (f *trainFlags) dryRoles(p layout.Plan) []dryRole {
 	for i, st := range p.Stages {
 		roles = append(roles, dryRole{
 			Role:  fmt.Sprintf("trainer, stage %d", i),
-			Where: fmt.Sprintf("machines %d to %d, ranks %d to %d", st.Ranks[0]/perMachine, st.Ranks[1]/perMachine, st.Ranks[0], st.Ranks[1]),
+			Where: fmt.Sprintf("%s, ranks %d to %d", machines(st.Ranks[0]/perMachine, st.Ranks[1]/perMachine), st.Ranks[0], st.Ranks[1]),
 			What:  fmt.Sprintf("layers %d to %d", st.First, st.First+st.Layers-1),
 		})
 	}
@@ -191,4 +191,20 @@ func (f *trainFlags) dryRoles(p layout.Plan) []dryRole {
 		})
 	}
 	return roles
+}
+
+// machines names the machines from one to another.
+func machines(from, to int) string {
+	if from == to {
+		return fmt.Sprintf("machine %d", from)
+	}
+	return fmt.Sprintf("machines %d to %d", from, to)
+}
+
+// several writes a number of things.
+func several(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }

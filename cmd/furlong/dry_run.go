@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"furlong/config"
 	"furlong/dtype"
@@ -138,7 +139,7 @@ func (f *trainFlags) dry(set *config.Set) (*dryRun, error) {
 		Recipe: set.Recipe(), Presume: set.Presumed().Why, Model: dryModelOf(shape, from), Layout: plan, Batch: f.dryBatch(plan), Lengths: f.dryLengths(),
 		Formats: dryFormats{Weights: f.model.Format, Actor: f.train.Format, ActorKV: f.train.KV, Rollout: f.rollout.Format, RolloutKV: f.rollout.KV},
 		Memory:  f.dryMemory(plan, shape), Roles: f.dryRoles(plan), Settings: map[string]config.Printed{}, loop: f.loop.Loop,
-		Command: append([]string{"furlong", "train", "--recipe", "none"}, without(set.Given(), "--dry-run")...),
+		Command: append([]string{"furlong", "train", "--recipe", "none"}, slices.DeleteFunc(set.Given(), func(w string) bool { return w == "--dry-run" || w == "--json" })...),
 	}
 	d.read(set)
 	for _, err := range append(f.hindrances(set), config.Problems(f.fits(set, cfg))...) {
@@ -163,7 +164,7 @@ func (f *trainFlags) fits(set *config.Set, cfg dsv4.Config) error {
 // read takes over what the set tells of its flags.
 func (d *dryRun) read(set *config.Set) {
 	for name, v := range set.Values() {
-		if v.Origin != "default" && name != "dry-run" && name != "json" {
+		if v.Origin != "default" && !slices.Contains([]string{"dry-run", "json", "recipe", "config", "extra-args"}, name) {
 			d.Settings[name] = v
 		}
 	}
@@ -231,15 +232,4 @@ func (f *trainFlags) dryMemory(p layout.Plan, s layout.Shape) dryMemory {
 	}
 	m.PerToken, _ = s.Attention(f.rollout.KV, dtype.BF16)
 	return m
-}
-
-// without leaves a word out.
-func without(words []string, word string) []string {
-	var out []string
-	for _, w := range words {
-		if w != word {
-			out = append(out, w)
-		}
-	}
-	return out
 }

@@ -45,7 +45,7 @@ func (f *lineFlags) Unheeded() map[string]string {
 func (f *trainFlags) registerLine(set *config.Set, environ []string) *config.Set {
 	set.Add("Run", &f.line).Presume(launchline.Presume)
 	set.Also("context-length", "rollout-max-context-len").Also("rollout-url", "rollout-external-engine-addrs").Also("update-weight-dir", "update-weight-disk-dir")
-	set.Accept(launchline.Options())
+	set.Bare("dump-details", "{debug-data-root}/{run-id}/dump_details").Accept(launchline.Options())
 	read := launchline.Variables(environ, set.Knows)
 	for _, v := range read.Flags {
 		set.Below("variable "+v.Variable, v.Words...)
@@ -53,10 +53,13 @@ func (f *trainFlags) registerLine(set *config.Set, environ []string) *config.Set
 	return set.Remark(read.Notes...)
 }
 
+// unclamped says that shared experts are not clamped. The published configuration clamps them; the published trainer says that it does not.
+const unclamped = "no-activation-func-clamp-shared-expert"
+
 // claims are the facts of a model that launch lines speak of.
 func claims(c dsv4.Config) map[string]string {
 	n := func(v any) string { return fmt.Sprint(v) }
-	facts := map[string]string{
+	return map[string]string{
 		"num-layers": n(len(c.Layers)), "hidden-size": n(c.Hidden), "ffn-hidden-size": n(c.ExpertDim), "num-attention-heads": n(c.Heads), "norm-epsilon": n(c.NormEps),
 		"vocab-size": n(c.Vocab), "q-lora-rank": n(c.QRank), "kv-lora-rank": n(c.HeadDim), "qk-head-dim": n(c.HeadDim), "qk-pos-emb-head-dim": n(c.RopeDim), "v-head-dim": n(c.HeadDim),
 		"rotary-scaling-factor": n(c.Yarn.Factor), "rotary-base": n(c.RopeTheta), "original-max-position-embeddings": n(c.Yarn.Original), "beta-fast": n(c.Yarn.BetaFast),
@@ -66,12 +69,8 @@ func claims(c dsv4.Config) map[string]string {
 		"dsv4-hc-mult": n(c.Streams), "dsv4-hc-sinkhorn-iters": n(c.SinkhornIter), "dsv4-compress-rope-theta": n(c.CompressRopeTheta), "dsv4-o-groups": n(c.OGroups),
 		"dsv4-o-lora-rank": n(c.ORank), "dsv4-n-hash-layers": n(hashed(c)), "dsv4-window-size": n(c.Window), "dsa-indexer-n-heads": n(c.IndexHeads),
 		"dsa-indexer-head-dim": n(c.IndexDim), "dsa-indexer-topk": n(c.IndexTopK), "dsv4-compress-ratios": strings.Join(ratios(c), " "),
-		"no-activation-func-clamp-shared-expert": "",
+		unclamped: "",
 	}
-	if c.LimitShared > 0 {
-		facts["no-activation-func-clamp-shared-expert"] = fmt.Sprintf("shared experts clamped at %v: swiglu_limit_shared 0 in config.json clamps none", c.LimitShared)
-	}
-	return facts
 }
 
 // hashed counts the layers whose tokens go to experts by a table.
@@ -101,7 +100,11 @@ func checkClaims(set *config.Set, c dsv4.Config) error {
 			all[i].Value = strings.Join(said[:len(c.Layers)], " ")
 		}
 	}
-	return config.Check(all, claims(c))
+	err := config.Check(all, claims(c))
+	if c.LimitShared > 0 && slices.ContainsFunc(all, func(claim config.Claim) bool { return claim.Flag == unclamped }) {
+		return errors.Join(err, fmt.Errorf("--%s: the model clamps its shared experts at %v; with swiglu_limit_shared 0 in its config.json it does not", unclamped, c.LimitShared))
+	}
+	return err
 }
 
 // hindrances are why a run cannot begin here, other than by what is in its files.
@@ -137,6 +140,9 @@ func (f *trainFlags) absent() []error {
 	}
 	if f.model.Checkpoint != "" {
 		missing("hf-checkpoint", filepath.Join(f.model.Checkpoint, "config.json"))
+	}
+	if file, _, _ := strings.Cut(f.data.File, "@["); !strings.ContainsAny(file, "=,") { // a mix is told where it is read
+		missing("prompt-data", file)
 	}
 	for i, path := range f.eval.Data {
 		if i%2 == 1 {

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"furlong/config"
+)
+
+// sameAs compares with a file, or with -update writes it.
+func sameAs(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *rewriteDocs {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what comes out; if it should be, go test ./cmd/furlong -run %s -update. First difference:\n%s", path, t.Name(), firstDifference(string(got), string(want)))
+	}
+}
+
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return "got  " + g[i] + "\nwant " + w[i]
+		}
+	}
+	return "one is longer"
+}
+
+// launchWords reads a command line as it is published, in a shell's spelling, with comments.
+func launchWords(t *testing.T, path string) []string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for line := range strings.SplitSeq(string(text), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			kept = append(kept, strings.TrimSuffix(line, "\\"))
+		}
+	}
+	words, err := config.Split(strings.Join(kept, "\n"))
+	if err != nil || len(words) == 0 || words[0] != "train" {
+		t.Fatalf("%s: %q, %v, want a line that begins with train", path, words, err)
+	}
+	return words[1:]
+}
+
+// dryJSON runs train with --dry-run --json and returns what it prints.
+func dryJSON(t *testing.T, args []string) []byte {
+	t.Helper()
+	var out, errs bytes.Buffer
+	e := &env{name: "train", args: append(slices.Clone(args), "--dry-run", "--json"), stdout: &out, stderr: &errs, log: slog.New(slog.DiscardHandler)}
+	if code := runTrain(context.Background(), e); code != exitOK {
+		t.Fatalf("exit code %d:\n%s", code, errs.String())
+	}
+	return out.Bytes()
+}
+
+// Published command lines, and the recipe of the published run, expand to what they always did.
+func TestLaunchLines(t *testing.T) {
+	lines, err := filepath.Glob("testdata/launch/*.txt")
+	if err != nil || len(lines) < 5 {
+		t.Fatalf("launch lines are %v, %v", lines, err)
+	}
+	for _, path := range lines {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			sameAs(t, strings.TrimSuffix(path, ".txt")+".json", dryJSON(t, launchWords(t, path)))
+		})
+	}
+	t.Run("recipe", func(t *testing.T) {
+		sameAs(t, "testdata/launch/recipe.json", dryJSON(t, []string{"--recipe", "dsv4-flash-mi355x"}))
+	})
+}
+
+// The published launch line says nothing that the recipe of that run does not say too, but for its name and its owner's, and leaves nothing out.
+func TestRecipeIsTheLaunchLine(t *testing.T) {
+	read := func(args []string) map[string]config.Printed {
+		var d struct {
+			Settings map[string]config.Printed `json:"settings"`
+		}
+		if err := json.Unmarshal(dryJSON(t, args), &d); err != nil {
+			t.Fatal(err)
+		}
+		delete(d.Settings, "run-id")
+		delete(d.Settings, "wandb-team")
+		for name, v := range d.Settings {
+			d.Settings[name] = config.Printed{Value: v.Value}
+		}
+		return d.Settings
+	}
+	text := func(m map[string]config.Printed) string {
+		b, err := json.MarshalIndent(m, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	line, recipe := text(read(launchWords(t, "testdata/launch/reference-run.txt"))), text(read([]string{"--recipe", "dsv4-flash-mi355x"}))
+	if line != recipe {
+		t.Errorf("the launch line and the recipe differ: %s", firstDifference(line, recipe))
+	}
+}
