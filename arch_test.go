@@ -15,7 +15,7 @@ tensor figure/raster reward data/* summary metrics/run chat
 data reward/sheet
 device data/doctor
 device/gpu kernels comm quant checkpoint weightsync
-kernels/ref comm/* checkpoint/safetensors rl/rltest orchestrator/gather/gathertest
+kernels/ref comm/* checkpoint/safetensors rl/rltest rl/ticktest
 kernels/* checkpoint/* starter metrics/rollouts
 ops checkpoint/convert checkpoint/intake
 kv train/loss train/optim rollout/sched rollout/sample
@@ -30,9 +30,9 @@ orchestrator/recorded
 layout
 orchestrator eval sft server router oracle bench
 verdict track/*
-journal server/servertest dash/store report
-config dash dash/dashgen
-launchline
+journal server/servertest dash/dashgen report
+config dash/store
+launchline dash
 launch
 cmd/furlong cmd/formats dash/dashgen/main examples/*
 `

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"furlong/metrics"
-	"furlong/orchestrator/gather/gathertest"
 	"furlong/rl"
+	"furlong/rl/ticktest"
 )
 
 // A logbook takes down what roles do, one line each; the same line twice is one.
@@ -42,14 +42,14 @@ type roles struct {
 	*sum
 	*diary
 	book    *logbook
-	engine  *gathertest.Engine
-	prompts *gathertest.Prompts
+	engine  *ticktest.Engine
+	prompts *ticktest.Prompts
 	resting []int    // requests in flight at each save
 	trained []string // prompts, in the order of training
 }
 
 func (r *roles) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
-	time.Sleep(12 * gathertest.Tick)
+	time.Sleep(12 * ticktest.Tick)
 	r.book.note("step %d", b.Cycle)
 	stats, err := r.sum.Step(ctx, b)
 	if err == nil {
@@ -70,7 +70,7 @@ func (r *roles) Publish(v rl.Version) rl.Weights {
 func (r *roles) Save(ctx context.Context, dir string) error {
 	r.book.note("save")
 	r.resting = append(r.resting, r.engine.InFlight())
-	time.Sleep(10 * gathertest.Tick)
+	time.Sleep(10 * ticktest.Tick)
 	return r.sum.Save(ctx, dir)
 }
 
@@ -91,7 +91,7 @@ func (r *roles) Restore(state []byte) error { return r.prompts.Restore(state) }
 func timed(dir, kind string, epoch int) (*Loop, *roles) {
 	l, s := newLoop(dir, kind, epoch, nil)
 	lengths := func(group int64, index int) int { return 1 + int(rl.MixSeed(4, uint64(group), uint64(index))%25) }
-	r := &roles{sum: s, diary: &diary{}, book: &logbook{}, engine: gathertest.New(lengths), prompts: &gathertest.Prompts{}}
+	r := &roles{sum: s, diary: &diary{}, book: &logbook{}, engine: ticktest.New(lengths), prompts: &ticktest.Prompts{}}
 	l.Rollout, l.Train, l.Prompts, l.Watch = r.engine, r, r, r
 	l.Config.Sampling.MaxTokens = 25
 	l.Clock, l.After, l.Watches = time.Now, time.After, true

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"furlong/orchestrator/gather/gathertest"
 	"furlong/rl"
+	"furlong/rl/ticktest"
 )
 
 // saved returns the state after a cycle, by way of JSON.
@@ -287,7 +287,7 @@ func TestPromptsThatFail(t *testing.T) {
 }
 
 type dry struct {
-	*gathertest.Prompts
+	*ticktest.Prompts
 	after int
 }
 

@@ -7,22 +7,22 @@ import (
 	"testing"
 	"time"
 
-	"furlong/orchestrator/gather/gathertest"
 	"furlong/rl"
+	"furlong/rl/ticktest"
 )
 
-const tick = gathertest.Tick
+const tick = ticktest.Tick
 
 // A rig is a gatherer with its parts, in a bubble.
 type rig struct {
 	*Gatherer
 	t       *testing.T
-	engine  *gathertest.Engine
-	prompts *gathertest.Prompts
+	engine  *ticktest.Engine
+	prompts *ticktest.Prompts
 	advised []string
 	trained []*Group
 	end     context.CancelFunc
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // a rig is one test
 }
 
 // newRig returns a gatherer over a clockwork. Groups of even number have rewards that differ.
@@ -33,7 +33,7 @@ func newRig(t *testing.T, lengths func(int64, int) int, tell func(r *Run)) *rig 
 	if err := run.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	x := &rig{t: t, engine: gathertest.New(lengths), prompts: &gathertest.Prompts{}}
+	x := &rig{t: t, engine: ticktest.New(lengths), prompts: &ticktest.Prompts{}}
 	x.ctx, x.end = context.WithCancel(t.Context())
 	x.Gatherer = New(run, x.parts(gradeByPlace))
 	return x
@@ -113,7 +113,7 @@ func checkSample(t *testing.T, s *rl.Sample, r Run) {
 			t.Errorf("group %d: versions %v are not merged", s.Prompt.Group, s.Versions)
 		}
 		for range sp.Tokens {
-			if want := gathertest.TokenOf(sp.Version, s.Prompt.Group, s.Index, n); s.Response[n] != want || s.LogProbs[n] != -float32(want)/100 {
+			if want := ticktest.TokenOf(sp.Version, s.Prompt.Group, s.Index, n); s.Response[n] != want || s.LogProbs[n] != -float32(want)/100 {
 				t.Fatalf("group %d: token %d is %d, want %d of version %v", s.Prompt.Group, n, s.Response[n], want, sp.Version)
 			}
 			n++

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"furlong/orchestrator/gather/gathertest"
 	"furlong/rl"
+	"furlong/rl/ticktest"
 )
 
 // shelf returns a stock in which groups 1 to 5 are finished, each chosen by the version of its number, three tokens a sample.
@@ -233,7 +233,7 @@ func (x *rig) revive() *rig {
 	}
 	s := x.saved(2)
 	x.close()
-	y := &rig{t: x.t, engine: x.engine, prompts: &gathertest.Prompts{}, trained: x.trained}
+	y := &rig{t: x.t, engine: x.engine, prompts: &ticktest.Prompts{}, trained: x.trained}
 	y.ctx, y.end = context.WithCancel(x.t.Context())
 	y.Gatherer = New(x.run, y.parts(gradeByPlace))
 	if err := y.Restore(s); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"furlong/rl"
 )
@@ -299,15 +300,15 @@ func (s *stock) shuffle(cycle int) {
 
 // hung says what a starving run has seen.
 func (s *stock) hung() error {
-	var seen string
+	var seen strings.Builder
 	for i, n := range s.seen.rates {
 		if n > 0 {
-			seen += fmt.Sprintf(" %d of pass rate %.1f;", n, float64(i)/10)
+			fmt.Fprintf(&seen, " %d of pass rate %.1f;", n, float64(i)/10)
 		}
 	}
 	return fmt.Errorf("no batch of %d groups after %d rounds of %d (--max-resample-rounds %d): %d of %d groups were kept by --dynamic-sampling-filter-path %s; seen were%s "+
 		"want prompts that are neither always solved nor never, more --n-samples-per-prompt, a wider filter, or more rounds",
-		s.run.Batch, 1+s.run.MaxRounds, s.run.round(), s.run.MaxRounds, s.seen.kept, s.seen.graded, s.run.Filter, seen)
+		s.run.Batch, 1+s.run.MaxRounds, s.run.round(), s.run.MaxRounds, s.seen.kept, s.seen.graded, s.run.Filter, &seen)
 }
 
 // waiting returns the account with all that lies in the stock and in batches.

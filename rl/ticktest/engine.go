@@ -1,4 +1,4 @@
-package gathertest
+package ticktest
 
 import (
 	"context"
