@@ -62,8 +62,8 @@ func (f evalFlags) name(train data.Config) string {
 	return ""
 }
 
-// prompts returns the held-out problems, all of which fit into a context. What is left out of a file is logged.
-func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context int, log *slog.Logger) ([]*rl.Prompt, error) {
+// prompts returns the held-out problems, all of which fit into a context. Files are opened by open. What is left out of one is logged.
+func (f evalFlags) prompts(open func(data.Config) (*data.Set, error), train data.Config, tok tokenizer.Tokenizer, context int, log *slog.Logger) ([]*rl.Prompt, error) {
 	if len(f.Data) == 0 {
 		return arithmetic.HeldOut(tok, f.Seed, f.Problems)
 	}
@@ -75,7 +75,7 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context i
 	if f.LabelKey != "" {
 		c.LabelKey = f.LabelKey
 	}
-	set, err := data.Open(c, tok)
+	set, err := open(c)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (f evalFlags) prompts(train data.Config, tok tokenizer.Tokenizer, context i
 	if f.Problems > 0 && f.Problems < len(all) {
 		all = all[:f.Problems]
 	}
-	log.Info("held-out data loaded", "what", set.Report().String(), "problems", len(all), "left_out", set.Len()-len(all))
+	log.Info("held-out data loaded", "set", f.Data[0], "problems", len(all), "left_out", set.Len()-len(all))
 	return all, fit(set.Report().File, all, context)
 }
 

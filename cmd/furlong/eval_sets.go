@@ -176,7 +176,10 @@ func (s *evalSet) wrong(context int) (errs []error) {
 
 // openHeldOut reads a set and makes its grader, once the grader has seen the labels.
 func (j *job) openHeldOut(ctx context.Context, s *evalSet) (*heldOut, error) {
-	prompts, err := s.flags.prompts(s.data, j.policy.tok, j.f.rollout.Context, j.log)
+	open := func(c data.Config) (*data.Set, error) {
+		return j.openData(c, j.policy.tok, j.f.model.Checkpoint, j.f.talk)
+	}
+	prompts, err := s.flags.prompts(open, s.data, j.policy.tok, j.f.rollout.Context, j.log)
 	if err != nil {
 		return nil, err
 	}

@@ -367,7 +367,7 @@ func (p *parityJob) prompts() error {
 		eval.Data = []string{"prompts", t.Prompts}
 		p.from = "prompts of " + t.Prompts
 	}
-	all, err := eval.prompts(c, p.words.Tokenizer, noLimit, p.log)
+	all, err := eval.prompts(func(c data.Config) (*data.Set, error) { return data.Open(c, p.words.Tokenizer) }, c, p.words.Tokenizer, noLimit, p.log)
 	if err != nil {
 		return err
 	}

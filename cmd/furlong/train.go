@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furlong/config"
+	"furlong/data"
 	"furlong/journal"
 	"furlong/metrics"
 	"furlong/metrics/disk"
@@ -94,12 +95,13 @@ type job struct {
 	loop    *orchestrator.Loop
 	book    *journal.Journal
 	source  rl.PromptSource
+	data    *data.Set // that source reads; nil where it reads none
 	grades  *reward.Pool
 	evals   *evaluation // nil when nothing is evaluated
 	line    *progressLine
 	from    departure
 	trackers
-	began   bool // the loop has run: what it saved can be gone on from
+	began bool // the loop has run: what it saved can be gone on from
 }
 
 // train carries a run out, from its directory to its closing table.

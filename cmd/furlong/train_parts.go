@@ -61,6 +61,7 @@ func (j *job) prompts(ctx context.Context) (rl.PromptSource, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.data = set
 	if err := fitSet(set, j.f.rollout.Context); err != nil {
 		return nil, err
 	}

@@ -41,8 +41,13 @@ func (j *job) generate(ctx context.Context) error {
 	return j.local.Run(ctx)
 }
 
-// leave ends what there is of servers, and says what became of samples and servers.
+// leave closes the data, ends what there is of servers, and says what became of samples and servers.
 func (j *job) leave() {
+	if j.data != nil {
+		if err := j.data.Close(); err != nil {
+			j.log.Warn("data", "not_closed", err.Error())
+		}
+	}
 	if j.remote == nil {
 		return
 	}
