@@ -81,7 +81,7 @@ func (m *maker) cycle(c int) error {
 		}
 	}
 	if c > crashAt-3 && c <= crashAt {
-		b, err := json.Marshal(keptCycle{values, d.rows})
+		b, err := json.Marshal(keptCycle{m.step, values, d.rows})
 		if err != nil {
 			return err
 		}
@@ -121,6 +121,7 @@ func (m *maker) cycle(c int) error {
 
 // A keptCycle is what is needed to write a cycle again.
 type keptCycle struct {
+	Step   int
 	Values map[string]float64
 	Rows   []samples.Row
 }
@@ -134,6 +135,7 @@ func (m *maker) repeat(c int) error {
 	if err := m.samples.AddRows(c, sets, k.Rows); err != nil {
 		return err
 	}
+	m.step = k.Step
 	return m.row(c, m.attempt, m.clock, k.Values)
 }
 

@@ -34,8 +34,13 @@ func (x *sampleIndex) kept(k samples.Key) bool {
 	if x.body.body != nil && x.body.key == k {
 		return true
 	}
-	info, err := x.run.root.Stat(bodyFile(k))
-	return err == nil && info.Mode().IsRegular()
+	kept, known := x.files[k]
+	if !known {
+		info, err := x.run.root.Stat(bodyFile(k))
+		kept = err == nil && info.Mode().IsRegular()
+		x.files[k] = kept
+	}
+	return kept
 }
 
 // open returns the body of a key.

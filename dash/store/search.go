@@ -149,7 +149,7 @@ func (s *search) before(a, b found) bool {
 	case !an && a.key != b.key:
 		return (a.key < b.key) != s.down
 	}
-	return (a.row < b.row) != s.down
+	return a.row != b.row && (a.row < b.row) != s.down
 }
 
 // all goes through all rows that the filter finds, counts them, and keeps those of the page.

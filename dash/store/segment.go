@@ -39,6 +39,7 @@ type sampleIndex struct {
 	aged     bool   // segments' newest are known
 	buffers  buffers
 	body     openBody
+	files    map[samples.Key]bool // bodies that are there or not, as far as this answer has asked
 }
 
 // buffers hold the columns of one block.
@@ -49,6 +50,7 @@ var indexDir = filepath.Join(run.SamplesDir, "index")
 
 // look opens the index and reads what was written since.
 func (x *sampleIndex) look() error {
+	x.files = map[samples.Key]bool{}
 	if x.x == nil {
 		dir, err := x.find()
 		if err != nil {
