@@ -94,6 +94,14 @@ func (s *Setting) heading() string {
 	return "--" + s.Name + " " + s.placeholder()
 }
 
+// Takes returns what follows the flag, as --help shows it; "" after a switch.
+func (s *Setting) Takes() string {
+	if s.isSwitch() {
+		return ""
+	}
+	return s.placeholder()
+}
+
 func (s *Setting) placeholder() string {
 	t := s.Type()
 	switch {

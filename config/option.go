@@ -51,6 +51,11 @@ const (
 	Expands
 )
 
+var takesNames = [...]string{"", "", "VALUE", "VALUE...", "[VALUE...]"}
+
+// String returns what follows an option, as the page of flags shows it; "" after a switch.
+func (t Takes) String() string { return takesNames[t] }
+
 var kindNames = [...]string{"without effect", "so in any case", "checked against the model", "refused", "not built in", "stands for others"}
 
 // String returns the kind in the words of the page of flags.

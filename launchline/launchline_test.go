@@ -31,7 +31,7 @@ func TestRows(t *testing.T) {
 // The rows of one flag, by value: what asks for nothing passes, what asks for something does not.
 func TestFates(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
-		{"--use-wandb --wandb-team T", "noted use-wandb wandb-team"},
+		{"--use-mlflow --mlflow-run-name T", "noted use-mlflow mlflow-run-name"},
 		{"--no-use-fault-tolerance", "noted no-use-fault-tolerance"},
 		{"--lora-rank 0", "so lora-rank"},
 		{"--lora-rank 8", "missing lora-rank"},

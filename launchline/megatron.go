@@ -13,8 +13,8 @@ var megatron = slices.Concat(
 		use-precision-aware-optimizer overlap-cpu-optimizer-d2h-h2d use-distributed-optimizer overlap-grad-reduce overlap-param-gather overlap-param-gather-with-optimizer-step
 		tp-comm-overlap overlap-p2p-communication no-overlap-p2p-communication batch-p2p-communication no-check-for-nan-in-loss-and-grad check-for-nan-in-loss-and-grad
 		use-cpu-initialization no-create-attention-mask-in-dataloader distribute-saved-activations manual-gc empty-unused-memory-level enable-cuda-graph
-		use-torch-fsdp2 use-custom-fsdp no-load-optim no-load-rng finetune auto-detect-ckpt-format use-dist-ckpt ckpt-fully-parallel-save ckpt-fully-parallel-load
-		ckpt-assume-constant-structure no-save-rng log-throughput log-params-norm log-num-zeros-in-grad timing-log-option`),
+		use-torch-fsdp2 use-custom-fsdp auto-detect-ckpt-format use-dist-ckpt ckpt-fully-parallel-save ckpt-fully-parallel-load
+		ckpt-assume-constant-structure log-throughput log-params-norm log-num-zeros-in-grad timing-log-option`),
 	idle(config.One, noMegatron, `moe-token-dispatcher-type=allgather moe-flex-dispatcher-backend moe-layer-recompute transformer-impl attention-backend cross-entropy-fusion-impl
 		recompute-method recompute-num-layers manual-gc-interval ddp-bucket-size ckpt-format dist-ckpt-format dist-ckpt-strictness log-interval
 		make-vocab-size-divisible-by padded-vocab-size tokenizer-type tokenizer-model vocab-file merge-file num-workers init-method-std distributed-timeout-seconds-after-init
@@ -34,6 +34,8 @@ var megatron = slices.Concat(
 	held("optimizer", "AdamW is the optimizer", "adam"),
 	heldSwitches("gradients are summed in float32", "accumulate-allreduce-grads-in-fp32"),
 	heldSwitches("every sum has one order, so a run repeats bit for bit", "deterministic-mode"),
+	refused(config.Nothing, "a run goes on with all of its state or with none; --hf-checkpoint DIR/trainer/model begins another with a checkpoint's weights alone", "finetune no-load-optim no-load-rng"),
+	rows(config.Held, config.Nothing, "draws follow from seeds, so there is no state of a generator to save", "no-save-rng"),
 	refused(config.One, "how long a run is says --num-rollout", "train-iters train-samples exit-interval"),
 	refused(config.One, "warm-up is counted in steps: --lr-warmup-iters", "lr-warmup-fraction lr-warmup-samples lr-warmup-init"),
 	refused(config.One, "decay is counted in steps: --lr-decay-iters, --lr-wsd-decay-iters", "lr-decay-samples lr-wsd-decay-samples"),

@@ -34,7 +34,6 @@ var training = slices.Concat(
 )
 
 var rollouts = slices.Concat(
-	idle(config.One, "the model comes from --hf-checkpoint; names select nothing but the shape of a dry run", "model-name"),
 	missing(config.Switch, "a grader sees the text of all tokens", "rollout-skip-special-tokens"),
 	missing(config.Some, "a response ends where the model ends it, or at its limit", "rollout-stop rollout-stop-token-ids"),
 	expands("fully-async", config.Switch, "the loop that draws without end", config.Sense{Value: "true", Flags: "--loop fully-async"}, config.Sense{Value: "false", Flags: ""}),
@@ -68,7 +67,6 @@ var faults = slices.Concat(
 )
 
 var data = slices.Concat(
-	missing(config.One, "how long a run is says --num-rollout", "num-epoch"),
 	missing(config.Switch, "prompts come from the files of --prompt-data", "disable-rollout-global-dataset"),
 	missing(config.One, "chats are laid out as the model's family does", "chat-template-path"),
 	refused(config.One, textOnly, "multimodal-keys"),
@@ -81,7 +79,6 @@ var data = slices.Concat(
 	missing(config.One, "there is no outside buffer of rollouts", "rollout-buffer-url"),
 	idle(config.One, "there is no outside buffer of rollouts", "fetch-trajectory-retry-times=-1 min-batch-collection-ratio=1"),
 	missing(config.Switch, "a cycle trains on --rollout-batch-size times --n-samples-per-prompt samples", "disable-rollout-trim-samples use-dynamic-global-batch-size"),
-	missing(config.One, "a run goes on with --run-dir and --resume", "start-rollout-id load"),
 	idle(config.One, "a run is written to --run-dir, or runs/ and --run-id, with its checkpoints", "save"),
 )
 
@@ -94,7 +91,7 @@ var evaluation = slices.Concat(
 )
 
 var algorithm = slices.Concat(
-	missing(config.One, "checkpoints are directories in the Hugging Face layout, without steps", "ref-ckpt-step ckpt-step opd-teacher-ckpt-step"),
+	missing(config.One, "checkpoints are directories in the Hugging Face layout, without steps", "ref-ckpt-step opd-teacher-ckpt-step"),
 	idle(config.One, "nothing is drawn in training: weights come from a checkpoint and there is no dropout; rollout has --rollout-seed", "seed=1234"),
 	missing(config.One, "the critic starts from the actor and is saved with the run", "critic-load critic-save"),
 	missing(config.Switch, "advantages are computed in any case", "disable-compute-advantages-and-returns"),
@@ -133,10 +130,10 @@ const (
 )
 
 var tracking = slices.Concat(
-	idle(config.Switch, noTracker, "use-wandb disable-wandb-random-suffix wandb-always-use-train-step use-mlflow use-prometheus"),
+	idle(config.Switch, noTracker, "wandb-always-use-train-step use-mlflow"),
 	heldSwitches("TensorBoard files are in the run directory in any case", "use-tensorboard"),
-	idle(config.One, noTracker, `wandb-mode wandb-dir wandb-host wandb-team wandb-group wandb-project wandb-run-id
-		mlflow-tracking-uri mlflow-experiment-name=miles mlflow-run-name mlflow-run-id tb-project-name tb-experiment-name prometheus-port=9090 prometheus-run-name`),
+	idle(config.One, noTracker, `mlflow-tracking-uri mlflow-experiment-name=miles mlflow-run-name mlflow-run-id`),
+	idle(config.One, "TensorBoard files are in the run directory, which has the name of the run", "tb-project-name tb-experiment-name"),
 	refused(config.One, "a key on a command line can be read by every process of the machine, and by whoever reads the log", "wandb-key"),
 	idle(config.Switch, inRows, "log-multi-turn log-passrate log-correct-samples"),
 	idle(config.One, inRows, "log-reward-category"),
@@ -151,10 +148,7 @@ const (
 )
 
 var debugging = slices.Concat(
-	missing(config.Switch, "a cycle always generates, trains and updates", "debug-rollout-only debug-train-only debug-skip-weight-update debug-disable-optimizer"),
-	missing(config.One, "samples of another run cannot be trained on", "load-debug-rollout-data load-debug-rollout-data-subsample debug-exit-after-rollout"),
-	idle(config.One, inSamples, "save-debug-rollout-data save-debug-trajectory-data save-debug-train-data save-debug-event-data"),
-	idle(config.Switch, inSamples, "dump-details"),
+	idle(config.One, inSamples, "save-debug-trajectory-data save-debug-event-data"),
 	idle(config.Switch, dumped, "dumper-enable"),
 	idle(config.Any, dumped, "dumper-inference dumper-fwd-only dumper-fwd-bwd"),
 	idle(config.One, dumped, "dumper-dir=/tmp/dumper dumper-source-patcher-config-inference dumper-source-patcher-config-train"),

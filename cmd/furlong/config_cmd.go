@@ -12,6 +12,7 @@ const configUsage = `Prints settings and recipes.
 Usage:
   furlong config print [flags of furlong train]   every setting, its value, and where it came from
   furlong config flags [flags of furlong train]   the same as a file that --config reads
+  furlong config known [WORD] [--json]            every flag that furlong train knows, and what becomes of it
   furlong config recipes                          the recipes inside the binary
   furlong config recipe NAME                      one of them
 `
@@ -41,10 +42,12 @@ func runConfig(ctx context.Context, e *env) int {
 		return exitOK
 	case "recipe":
 		return e.printRecipe()
+	case "known":
+		return e.printKnown()
 	case "-h", "--help":
 		return e.configHelp("")
 	}
-	return e.usage(fmt.Sprintf("furlong config: unknown %q; want print, flags, recipes or recipe NAME", what))
+	return e.usage(fmt.Sprintf("furlong config: unknown %q; want print, flags, known, recipes or recipe NAME", what))
 }
 
 // helpWanted reports whether the only argument asks for help.

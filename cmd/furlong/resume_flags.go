@@ -51,15 +51,6 @@ func (f saveFlags) Validate() error {
 	return errors.Join(errs...)
 }
 
-// refusedResume are what launch lines ask for around a checkpoint that a run does not do.
-var refusedResume = func() (rows []config.Option) {
-	weights := "a run goes on with all of its state or with none; --hf-checkpoint DIR/trainer/model begins another with a checkpoint's weights alone"
-	for _, name := range []string{"finetune", "no-load-optim", "no-load-rng"} {
-		rows = append(rows, config.Option{Name: name, Kind: config.Refused, Why: weights})
-	}
-	return append(rows, config.Option{Name: "no-save-rng", Kind: config.Held, Why: "draws follow from seeds, so there is no state of a generator to save"})
-}()
-
 // takesUp makes --load of the run's own directory what it means: --resume where there is a run, and nothing where there is none yet.
 func (f *runFlags) takesUp() {
 	if f.Save.Load == "" || f.Dir == "" || !sameFolder(f.Save.Load, f.Dir) {

@@ -123,7 +123,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval).Add("Debugging", &f.debug)
 	set.Add("Trackers", &f.track)
 	set.Add("Checks", &together{f}, &graded{f})
-	return f.registerLine(set, os.Environ()).Accept(refusedResume)
+	return f.registerLine(set, os.Environ())
 }
 
 // together checks what several groups of flags say of one thing.
