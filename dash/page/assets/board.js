@@ -71,6 +71,7 @@ export class Board {
   point(cycle, by) {
     if (this.cursor === cycle && by) return;
     this.cursor = cycle;
+    this.by = by;
     this.charts.forEach((c) => c.showCursor(by));
     this.onpoint?.(cycle);
     clearTimeout(this.rest);

@@ -2,7 +2,7 @@
 import { vector, el, colour } from "./dom.js";
 import { verbatim } from "./api.js";
 import { count, duration, finite, fixed, rate, share, signed, significant, byUnit, whole } from "./format.js";
-import { disc, word } from "./chart.js";
+import { disc, word } from "./ink.js";
 
 const last = (v) => v?.findLast((y) => y !== null && y !== undefined);
 

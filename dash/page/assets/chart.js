@@ -3,6 +3,7 @@ import { el, colour, say } from "./dom.js";
 import { verbatim } from "./api.js";
 import { count, finite, fixed, rate, significant } from "./format.js";
 import { tick } from "./board.js";
+import { cross, dashes, disc, triangle, word } from "./ink.js";
 
 const font = "11px system-ui, sans-serif";
 
@@ -92,7 +93,7 @@ export class Chart {
         { ...axis, grid, size: 40, space: 26, splits: spec.log ? (u) => this.logSplits(u) : undefined, values: (u, v) => this.yLabels(v), filter: spec.log ? (_, v) => v : undefined },
       ],
       series: [{}, ...spec.series.map((s) => this.line(s))],
-      cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { size: 7, fill: (u, i) => colour(spec.series[i - 1].colour), stroke: () => colour("panel"), width: 1 } },
+      cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { size: (u, i) => (spec.series[i - 1].none ? 0 : 7), fill: (u, i) => colour(spec.series[i - 1].colour), stroke: () => colour("panel"), width: (u, i, size) => (size ? 1 : 0) } },
       hooks: {
         drawClear: [(u) => this.under(u)],
         draw: [(u) => this.over(u)],
@@ -269,7 +270,7 @@ export class Chart {
     if (this.quiet) return;
     if (u.cursor.left < 0 || u.cursor.idx === null || u.cursor.idx === undefined) {
       this.tip.hidden = true;
-      if (!this.leaving) this.board.point(null, this);
+      if (this.board.by === this) this.board.point(null, this); // else another chart has the pointer by now
       return;
     }
     const i = this.nearest(u);
@@ -292,6 +293,21 @@ export class Chart {
       }
     }
     return best;
+  }
+
+  // aimed is the row of the mark that a click meant: the nearest one within a few pixels, else the one of the column.
+  aimed(left, top) {
+    const u = this.u;
+    let best = null, least = 10;
+    for (let i = 0; i < u.data[0].length; i++) {
+      const dx = Math.abs(u.valToPos(u.data[0][i], "x") - left);
+      for (let k = 1; dx <= 5 && k < u.data.length; k++) {
+        if (this.spec.series[k - 1].none || !finite(u.data[k][i])) continue;
+        const d = Math.hypot(dx, u.valToPos(u.data[k][i], "y") - top);
+        if (d < least) [least, best] = [d, i];
+      }
+    }
+    return best ?? u.posToIdx(left);
   }
 
   // crowd says what a pixel column holds where rows were left out.
@@ -352,6 +368,8 @@ export class Chart {
     const touches = new Map();
     over.addEventListener("click", (e) => {
       if (e.pointerType === "touch" || held) return (held = false);
+      const i = this.aimed(e.offsetX, e.offsetY);
+      if (i !== null) this.board.point(this.rows.cycle[i], this);
       this.open();
     });
     over.addEventListener("pointerdown", (e) => {
@@ -446,46 +464,4 @@ const clockSteps = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 72
 function spread(touches) {
   const [a, b] = [...touches.values()];
   return { d: Math.abs(a.clientX - b.clientX), x: (a.clientX + b.clientX) / 2 };
-}
-
-export function disc(c, x, y, r) {
-  c.beginPath();
-  c.arc(x, y, r, 0, 7);
-  c.fill();
-}
-
-function cross(c, x, y, r, stroke, w) {
-  c.strokeStyle = stroke;
-  c.lineWidth = 1.5 * w;
-  c.beginPath();
-  c.moveTo(x - r, y - r);
-  c.lineTo(x + r, y + r);
-  c.moveTo(x + r, y - r);
-  c.lineTo(x - r, y + r);
-  c.stroke();
-}
-
-function dashes(c, x, top, bottom, r) {
-  c.lineWidth = r;
-  c.setLineDash([2 * r, 3 * r]);
-  c.beginPath();
-  c.moveTo(x, top);
-  c.lineTo(x, bottom);
-  c.stroke();
-  c.setLineDash([]);
-}
-
-function triangle(c, x, y, s) {
-  c.beginPath();
-  c.moveTo(x - s, y - s);
-  c.lineTo(x + s, y - s);
-  c.lineTo(x, y + s * 0.7);
-  c.fill();
-}
-
-export function word(c, text, x, y, r, align = "left") {
-  c.font = `${11 * r}px system-ui, sans-serif`;
-  c.textAlign = align;
-  c.textBaseline = "middle";
-  c.fillText(text, x, y);
 }

@@ -119,9 +119,9 @@ function chosen(head, settings) {
 
 function verdict(v, head, run) {
   const links = v.links.map((l) => [" ", el("a", { href: inRun(run, l.href) }, data(l.text))]);
-  if (v.id !== "alarms") return el("div.verdict", { "data-id": v.id }, el("h2", names[v.id] || v.id), el("p.big", data(v.big), v.tone && v.tone !== "none" ? [" ", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone, v.id))] : null), el("p", data(v.text), links));
+  if (v.id !== "alarms") return el("div.verdict", { "data-id": v.id, tabindex: 0, role: "region", "aria-label": names[v.id] || v.id }, el("h2", names[v.id] || v.id), el("p.big", data(v.big), v.tone && v.tone !== "none" ? ["\u00a0", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone, v.id))] : null), el("p", data(v.text), links), v.id === "alive" ? asides(head) : null);
   const stands = head.alarms.filter((a) => a.until === null), gone = head.alarms.filter((a) => a.until !== null);
-  return el("div.verdict.alarms", { "data-id": v.id, tabindex: 0, role: "region", "aria-label": "Alarms" }, el("h2", "Alarms ", stands.length ? el("b.warn", count(stands.length)) : null),
+  return el("div.verdict.alarms", { "data-id": v.id, tabindex: 0, role: "region", "aria-label": "Alarms" }, el("h2", "Alarms ", stands.length ? el("b.warn", count(stands.length)) : gone.length ? "none now" : null),
     head.alarms.length ? null : el("p.big", data(v.big)), head.alarms.length ? null : el("p", data(v.text)),
     el("ul", stands.map((a) => alarm(a, run)), gone.length ? el("li.grey", el("span"), "earlier") : null, gone.slice(0, 20).map((a) => alarm(a, run))));
 }
@@ -135,7 +135,7 @@ function alarm(a, run) {
     el("span", el("a", { href: cycle }, `Cycle ${count(a.since)}`), text === null ? ": " : "", data(text ?? a.text, 600), a.link ? [" ", el("a", { href: inRun(run, a.link) }, "See it")] : null));
 }
 
-// notices are what stands between verdicts and charts: a crash, resumed attempts, files that could not be read.
+// notices are what stands between verdicts and charts: how a run ended that did not mean to.
 function notices(head, run) {
   const out = [];
   if (head.crash) {
@@ -144,9 +144,13 @@ function notices(head, run) {
       head.crash.command ? el("pre.text", data(head.crash.command)) : null,
       el("details", el("summary", `Last ${head.crash.log.length} lines of the log`), el("pre.text", head.crash.log.map((l) => [l.level, " ", data(l.msg), "\n"]))), el("p", el("a", { href: to(run, "log") }, "The whole log"))));
   }
-  for (const a of head.attempts) if (a.text) out.push(el("p.grey", "▸ ", data(a.text), a.unequal?.length ? el("b.bad", ` Unequal: cycle ${a.unequal.slice(0, 5).join(", ")}`) : null));
-  for (const p of head.problems) out.push(el("p.failed", data(p.file), ` at byte ${count(p.offset)}: `, data(p.error), p.n > 1 ? `, and ${count(p.n - 1)} more like it` : ""));
   return out;
+}
+
+// asides are the attempts and the lines that could not be read, under the first verdict, where they move nothing.
+function asides(head) {
+  return [head.problems.map((p) => el("p.bad", data(p.file), ` at byte ${count(p.offset)}: `, data(p.error), p.n > 1 ? `, and ${count(p.n - 1)} more` : "")),
+    head.attempts.map((a) => a.text && el("p.grey", data(a.text), a.unequal?.length ? el("b.bad", `. Unequal: cycle ${a.unequal.slice(0, 5).join(", ")}`) : null))];
 }
 
 function waiting(head) {

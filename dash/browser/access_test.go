@@ -1,0 +1,133 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// axeVersion is what is fetched where a package client is and no copy is named.
+const axeVersion = "4.14.1"
+
+// axe is the source of axe-core. It is used by tests only and is no part of this repository.
+func axe(t *testing.T) string {
+	t.Helper()
+	file := os.Getenv("FURLONG_TEST_AXE")
+	if file == "" {
+		dir, err := once("axe", func() (string, error) {
+			npm, err := exec.LookPath("npm")
+			if err != nil {
+				return "", err
+			}
+			dir := filepath.Join(place, "axe")
+			b, err := exec.Command(npm, "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", dir, "axe-core@"+axeVersion).CombinedOutput()
+			if err != nil {
+				return "", fmt.Errorf("%w: %s", err, b)
+			}
+			return dir, nil
+		})
+		if err != nil {
+			t.Skipf("axe-core is not here and could not be fetched: %v", err)
+		}
+		file = filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestAxe holds every page to WCAG 2 A and AA in both themes.
+func TestAxe(t *testing.T) {
+	need(t)
+	source := axe(t)
+	s, tb := serve(t, "127.0.0.1:0", made(t), trained(t)), open(t, 1280, 800)
+	for _, page := range pages(t) {
+		tb.to(s.url + page)
+		tb.settled()
+		eval[any](tb, source+"; null")
+		for _, theme := range []string{"light", "dark"} {
+			tb.media("prefers-color-scheme", theme)
+			tb.settled()
+			for _, v := range eval[[]string](tb, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa"]}).then((r) => r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join(" | ")))`) {
+				t.Errorf("%s, %s: %s", page, theme, v)
+			}
+		}
+	}
+}
+
+// TestKeyboardAlone reaches the planted token without a mouse, and never loses the focus.
+func TestKeyboardAlone(t *testing.T) {
+	need(t)
+	jump := planted(t).Jump
+	s, tb := serve(t, "127.0.0.1:0", made(t)), open(t, 1280, 800)
+	tb.to(s.url + "/r/made/")
+	tb.drawn()
+	for range 60 { // a walk through the page: each stop is visible
+		tb.key(kb.Tab)
+		if lost := eval[string](tb, focusFault); lost != "" {
+			t.Fatalf("after a Tab: %s", lost)
+		}
+	}
+	tb.key("/")
+	tb.until(`document.activeElement.matches("dialog input")`)
+	tb.key(fmt.Sprint(jump.Cycle))
+	tb.until(fmt.Sprintf(`document.querySelector("dialog li a")?.textContent === "Cycle %d"`, jump.Cycle))
+	tb.key(kb.Enter)
+	tb.until(`document.querySelector(".drawer table a")`)
+	for range 12 {
+		tb.key(kb.Tab)
+		if eval[bool](tb, `document.activeElement.matches(".drawer table a")`) {
+			break
+		}
+		if !eval[bool](tb, `document.querySelector(".drawer").contains(document.activeElement)`) {
+			t.Fatal("the focus left the open drawer")
+		}
+	}
+	tb.key(kb.Enter)
+	tb.until(`document.querySelector(".tok.on")`)
+	if at := eval[string](tb, `location.pathname`); !strings.HasPrefix(at, fmt.Sprintf("/r/made/sample/%d/%d/", jump.Cycle, jump.Group)) {
+		t.Errorf("the keys lead to %s", at)
+	}
+	tb.key("g")
+	tb.key("o")
+	tb.until(`location.pathname === "/r/made/"`)
+	tb.key("?")
+	tb.until(`document.querySelector("dialog[open]")`)
+	tb.shot("keys")
+	tb.key(kb.Escape)
+	tb.until(`!document.querySelector("dialog")`)
+	tb.key("d")
+	tb.until(`document.documentElement.dataset.theme === "light"`)
+}
+
+// focusFault says what is wrong with where the focus is; empty if nothing is.
+const focusFault = `(() => { const a = document.activeElement; if (!a || a === document.body) return "";
+	const s = getComputedStyle(a), b = a.getBoundingClientRect();
+	if (s.outlineStyle === "none" && a.id !== "main") return a.tagName + "." + a.className + " shows no focus";
+	return b.width && b.height ? "" : a.tagName + "." + a.className + " has the focus and no size"; })()`
+
+// TestForcedColoursAndZoom keeps pictures of both, and holds that a page reflows at twice the size.
+func TestForcedColoursAndZoom(t *testing.T) {
+	need(t)
+	s, tb := serve(t, "127.0.0.1:0", made(t)), open(t, 1280, 800)
+	tb.media("forced-colors", "active", "prefers-color-scheme", "dark")
+	tb.to(s.url + "/r/made/")
+	tb.drawn()
+	tb.shot("forced-colours")
+	tb.media()
+	tb.do(chromedp.EmulateViewport(640, 400, chromedp.EmulateScale(2)))
+	tb.to(s.url + "/r/made/")
+	tb.drawn()
+	if w := eval[int](tb, `document.documentElement.scrollWidth`); w != 640 {
+		t.Errorf("at 200 %% the page is %d wide, want 640", w)
+	}
+	tb.shot("zoom-200")
+}

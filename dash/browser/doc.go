@@ -1,0 +1,11 @@
+// Package browser tries the pages of package page in a real browser: headless Chromium, driven by chromedp, on the server of furlong dash.
+//
+// It is a module of its own, so that what drives a browser is nowhere near the program. Its tests build the program and the maker of runs,
+// make a run with faults in known places, train a short one, serve both, and visit: what a page shows is held against the files of the run.
+//
+// Shapes: a tab is one page with its console; whatever the console gets fails the test.
+// Units: those of the pages.
+// Errors: none; without a Chromium every test is skipped with a line that says so.
+// Sources: FURLONG_TEST_CHROMIUM names the browser, FURLONG_TEST_SCREENSHOTS a folder that keeps pictures, FURLONG_TEST_AXE a copy of axe.min.js,
+// FURLONG_TEST_PLACE a folder that keeps the runs for the next time.
+package browser

@@ -1,0 +1,149 @@
+package browser
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// grow appends to the rows of a run.
+func grow(t *testing.T, dir string, b []byte) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "metrics.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = f.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const shown = `(document.querySelector('[data-id="reward"] .plot')?.chart?.rows?.cycle ?? [])`
+
+// TestLive appends rows to a run that is looked at: whole, torn, in a server's absence, in place of what was there.
+func TestLive(t *testing.T) {
+	need(t)
+	dir := small(t, rows(1, 30))
+	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
+	tb.expect("ERR_CONNECTION_REFUSED") // while the server is away
+	tb.expect("ERR_INCOMPLETE_CHUNKED_ENCODING")
+	tb.expect("ERR_CONNECTION_RESET")
+	tb.expect("ERR_EMPTY_RESPONSE")
+	tb.to(s.url + "/r/small/")
+	tb.drawn()
+
+	began := time.Now()
+	grow(t, dir, join(t, rows(31, 31)))
+	tb.until(shown + `.at(-1) === 31`)
+	t.Logf("a row is on the page after %s", time.Since(began).Round(10*time.Millisecond))
+
+	line := join(t, rows(32, 32))
+	grow(t, dir, line[:40])
+	grow(t, dir, line[40:])
+	grow(t, dir, join(t, rows(33, 33))[:60]) // stays torn
+	tb.until(shown + `.at(-1) === 32`)
+	grow(t, dir, join(t, rows(33, 33))[60:])
+	tb.until(shown + `.at(-1) === 33`)
+
+	s.stop()
+	tb.until(`/Disconnected at/.test(document.querySelector(".life").textContent)`)
+	if n := eval[int](tb, shown+`.length`); n != 33 {
+		t.Errorf("%d rows are left on the page without a server, want 33", n)
+	}
+	tb.shot("disconnected")
+	grow(t, dir, join(t, rows(34, 36)))
+	serve(t, strings.TrimPrefix(s.url, "http://"), dir)
+	tb.until(shown + `.at(-1) === 36`)
+	if n := eval[int](tb, fmt.Sprintf(`new Set(%s).size * 1000 + %[1]s.length`, shown)); n != 36036 {
+		t.Errorf("after the server came back %d cycles in %d rows, want 36 in 36", n/1000, n%1000)
+	}
+	tb.until(`!/Disconnected/.test(document.querySelector(".life").textContent)`)
+
+	write(t, filepath.Join(dir, "metrics.jsonl"), join(t, rows(1, 12))) // shorter: another file
+	tb.until(shown + `.length === 12`)
+}
+
+// TestZoomedViewStays holds a zoomed view still while rows come, and says how many.
+func TestZoomedViewStays(t *testing.T) {
+	need(t)
+	dir := small(t, rows(1, 30))
+	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
+	tb.to(s.url + "/r/small/?from=5&to=20")
+	tb.drawn()
+	grow(t, dir, join(t, rows(31, 33)))
+	tb.until(`/new cycle/.test(document.querySelector(".bar").textContent) && !document.querySelector(".bar > button").hidden`)
+	tb.until(`[...document.querySelectorAll("main > div > .grid .plot")].every((p) => !p.chart.u || (p.chart.u.scales.x.min === 5 && p.chart.u.scales.x.max === 20))`)
+	tb.key("f")
+	tb.until(shown + `.at(-1) === 33`)
+}
+
+// TestHiddenHoldsNoStream hides a page and shows it again; and eight pages of one browser all load.
+func TestHiddenHoldsNoStream(t *testing.T) {
+	need(t)
+	dir := small(t, rows(1, 30))
+	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
+	tb.to(s.url + "/r/small/")
+	tb.drawn()
+	const stream = `(await import("/assets/main.js")).now.live.source`
+	hide := func(hidden bool) {
+		eval[any](tb, fmt.Sprintf(`(Object.defineProperty(document, "hidden", {value: %v, configurable: true}), document.dispatchEvent(new Event("visibilitychange")), null)`, hidden))
+	}
+	if !eval[bool](tb, `(async () => Boolean(`+stream+`))()`) {
+		t.Error("a visible page holds no stream")
+	}
+	hide(true)
+	if eval[bool](tb, `(async () => Boolean(`+stream+`))()`) {
+		t.Error("a hidden page holds a stream")
+	}
+	grow(t, dir, join(t, rows(31, 31)))
+	hide(false)
+	tb.until(shown + `.at(-1) === 31`)
+	for i := range 7 {
+		ctx, cancel := chromedp.NewContext(tb.ctx)
+		defer cancel()
+		other := &tab{t: t, ctx: ctx}
+		if err := chromedp.Do(ctx, chromedp.Navigate(s.url+"/r/small/")); err != nil {
+			t.Fatalf("page %d: %v", i+2, err)
+		}
+		other.until(shown + `.at(-1) === 31`)
+	}
+}
+
+// TestHeapStaysFlat lets many rows come and holds what the page keeps.
+func TestHeapStaysFlat(t *testing.T) {
+	need(t)
+	dir := small(t, rows(1, 300))
+	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
+	tb.to(s.url + "/r/small/")
+	tb.drawn()
+	heap := func() float64 {
+		if _, err := chromedp.Call(tb.ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		u, err := chromedp.Call(tb.ctx, runtime.GetHeapUsage, cdp.Empty{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u.UsedSize
+	}
+	before, last := heap(), 300
+	for range 20 {
+		grow(t, dir, join(t, rows(last+1, last+20)))
+		last += 20
+		tb.until(fmt.Sprintf(shown+`.at(-1) === %d`, last))
+	}
+	if grew := heap() - before; grew > 10<<20 {
+		t.Errorf("400 rows made the page %.1f MB larger, want under 10", grew/(1<<20))
+	}
+}
