@@ -43,7 +43,7 @@ func (r *Run) Figures() []Named {
 			f.X.Range = r.range1()
 		}
 		if f.Note == "" {
-			f.Marks = append(r.gone(), f.Marks...)
+			f.Marks = append(r.gone(i == 0), f.Marks...)
 		}
 	}
 	return all
@@ -58,11 +58,11 @@ func (r *Run) range1() [2]float64 {
 	return [2]float64{first, last}
 }
 
-// gone marks where cycles have no row.
-func (r *Run) gone() (marks []figure.Mark) {
+// gone marks where cycles have no row. One figure's key says what the marks are.
+func (r *Run) gone(named bool) (marks []figure.Mark) {
 	for i, s := range r.data.lost() {
 		m := figure.Span{From: s[0], To: s[1]}
-		if i == 0 {
+		if i == 0 && named {
 			m.Name = "no rows"
 		}
 		marks = append(marks, m)
@@ -259,6 +259,9 @@ func (r *Run) pass() *figure.Figure {
 		if i == len(ks)-1 && i > 0 {
 			look = passLooks[len(passLooks)-1]
 		}
+		if c.N > few/2 {
+			look.dot = figure.NoDot
+		}
 		if (i == 0 || i == len(ks)-1) && len(lo.X) == len(c.X) && len(hi.X) == len(c.X) {
 			f.Marks = append(f.Marks, figure.Band{X: c.X, Lo: lo.Y, Hi: hi.Y, Colour: figure.Purple})
 		}
@@ -311,7 +314,11 @@ func (r *Run) truncated() *figure.Figure {
 	f.Marks = []figure.Mark{figure.Line{Name: "training", X: c.X, Y: c.Y, Colour: figure.Olive}}
 	if len(sets) > 0 {
 		held := r.data.eval(sets[0], "truncated_ratio")
-		f.Marks = append(f.Marks, figure.Line{Name: "held-out", X: held.X, Y: held.Y, Colour: figure.Purple, Dot: figure.Disc})
+		l := figure.Line{Name: "held-out", X: held.X, Y: held.Y, Colour: figure.Purple, Dot: figure.Disc}
+		if held.N > few/2 {
+			l.Dot = figure.NoDot
+		}
+		f.Marks = append(f.Marks, l)
 	}
 	return f
 }
@@ -402,6 +409,9 @@ func (r *Run) staleness() *figure.Figure {
 	}
 	last, _ := mean.last()
 	f.Value = verdict.Significant(last, 2)
+	if last == math.Round(last) {
+		f.Value = verdict.Count(last)
+	}
 	higher := figure.Dots{Name: "max, if higher", Colour: figure.Slate, Dot: figure.Small}
 	for i, v := range peak.Y {
 		if i < len(mean.Y) && v > mean.Y[i] {

@@ -135,10 +135,11 @@ type choice struct {
 func chosen(reasons []want, tops [][]found) (all []choice) {
 	taken := map[[3]uint32]bool{}
 	take := func(i, n int) {
+		groups := map[[2]uint32]bool{} // two samples of one reason are of different prompts
 		for _, f := range tops[i] {
-			name := [3]uint32{f.Cycle, f.Group, uint32(f.Slot)}
-			if n > 0 && len(all) < shown && !taken[name] {
-				taken[name] = true
+			name, group := [3]uint32{f.Cycle, f.Group, uint32(f.Slot)}, [2]uint32{f.Cycle, f.Group}
+			if n > 0 && len(all) < shown && !taken[name] && !groups[group] {
+				taken[name], groups[group] = true, true
 				all = append(all, choice{reasons[i].why, f})
 				n--
 			}

@@ -53,7 +53,7 @@ func (r *Run) Summary() Summary {
 		s.Held = append(s.Held, set.Paired...)
 	}
 	for _, a := range r.Alarms {
-		span := AlarmSpan{ID: a.ID, Severity: a.Severity, Since: a.Cycle, Text: a.Text}
+		span := AlarmSpan{ID: a.ID, Severity: a.Severity, Since: a.Cycle, Text: short(a.Text)}
 		if a.Cleared {
 			span.Until = &a.Until
 		}

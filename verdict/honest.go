@@ -7,6 +7,9 @@ import (
 	"furlong/metrics/trend"
 )
 
+// notable is the part of its height by which the gap must surely rise or fall over all cycles before that is spoken of.
+const notable = 0.2
+
 // From which share on invalid rewards and cut answers are spoken of with a warning.
 const (
 	manyInvalid   = 0.02
@@ -59,18 +62,18 @@ func (s *Sentence) gap(r Run, p Points) {
 	s.Big = fmt.Sprintf("Gap %s nats", Nats(mean))
 	l, ok := trend.Fit(p.X, p.Y)
 	if !ok {
-		s.Text = fmt.Sprintf("%s rows are too few for a trend.", Count(float64(len(p.Y))))
+		s.Text = tooFew(p)
 		return
 	}
 	s.Text = "Trend " + Slope(l)
 	switch {
 	case l.Flat():
 		s.Big += ", flat"
+	case math.Abs(l.Slope*(p.X[len(p.X)-1]-p.X[0])) <= notable*l.At(p.X[0]):
+		s.Big += ", nearly flat"
 	case l.Slope > 0:
 		s.Big += ", rising"
-		if rise := l.Slope * (p.X[len(p.X)-1] - p.X[0]); rise > 0.2*l.At(p.X[0]) {
-			s.Tone = Warn
-		}
+		s.Tone = Warn
 	default:
 		s.Big += ", falling"
 	}
@@ -141,7 +144,8 @@ func (s *Sentence) nonfinite(r Run) string {
 		return ""
 	}
 	s.Tone = Bad
-	return fmt.Sprintf("%s tokens have a logprob that is not finite.", Count(n))
+	s.Big += ", not all finite"
+	return fmt.Sprintf("%s have a logprob that is not finite.", plural(n, "token"))
 }
 
 func (s *Sentence) invalid(r Run) string {
@@ -166,7 +170,7 @@ func (s *Sentence) truncated(r Run) string {
 		return ""
 	}
 	s.worse(Warn)
-	return fmt.Sprintf("Cut at the length limit %s of the last cycle's answers.", Share(v))
+	return fmt.Sprintf("%s of the last cycle's answers are cut at the length limit.", Share(v))
 }
 
 // attested says whether the engine attested the weights that it was given.

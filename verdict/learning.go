@@ -38,7 +38,7 @@ func (s *Sentence) course(name string, p Points, good float64) bool {
 		return false
 	case !ok:
 		s.Big = fmt.Sprintf("%s %s", name, Reward(last))
-		s.Text = fmt.Sprintf("%s rows are too few for a trend, %d are enough.", Count(float64(len(p.Y))), trend.Fewest)
+		s.Text = tooFew(p)
 		return false
 	}
 	s.Big = fmt.Sprintf("%s %s → %s", name, Reward(first), Reward(last))
@@ -54,6 +54,19 @@ func (s *Sentence) course(name string, p Points, good float64) bool {
 		s.Tone = Warn
 	}
 	return false
+}
+
+// tooFew says that rows give no line.
+func tooFew(p Points) string {
+	return fmt.Sprintf("%s: too few for a trend, %d are enough.", plural(float64(len(p.Y)), "row"), trend.Fewest)
+}
+
+// plural prints a number of things.
+func plural(n float64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Count(n) + " " + thing + "s"
 }
 
 // Slope prints the slope of a line for 100 cycles, with its interval: +0.087 per 100 cycles [+0.066, +0.109].
@@ -106,6 +119,7 @@ func (s *Sentence) set(r Run, set, name string, up bool) string {
 	switch {
 	case d.Hi < 0 && up:
 		s.Tone = Bad
+		s.Big += ", held-out falls"
 		return text + ": reward rises and skill falls."
 	case d.Hi < 0:
 		s.Tone = Warn

@@ -105,7 +105,7 @@ func TestLearning(t *testing.T) {
 	r.Held = map[string]Difference{"aime": {0.10, 0.04, 0.16}}
 	of1(t, r, "learning").want(t, OK, "Reward 0.45 → 0.56. +0.090 per 100 cycles [+0.084, +0.096]. Held-out pass@1 0.39 → 0.49: +0.10 [+0.04, +0.16].")
 	r.Held["aime"] = Difference{-0.10, -0.16, -0.04}
-	of1(t, r, "learning").want(t, Bad, "Reward 0.45 → 0.56. +0.090 per 100 cycles [+0.084, +0.096]. Held-out pass@1 0.39 → 0.49: −0.10 [−0.16, −0.04]: reward rises and skill falls.")
+	of1(t, r, "learning").want(t, Bad, "Reward 0.45 → 0.56, held-out falls. +0.090 per 100 cycles [+0.084, +0.096]. Held-out pass@1 0.39 → 0.49: −0.10 [−0.16, −0.04]: reward rises and skill falls.")
 	evals(&r, "b", 0.1, 0.1)
 	r.Held = map[string]Difference{"b": {0, -0.02, 0.02}}
 	of1(t, r, "learning").want(t, OK, "Reward 0.45 → 0.56. +0.090 per 100 cycles [+0.084, +0.096]. Held-out pass@1 of aime 0.39 → 0.49. Held-out pass@1 of b 0.10 → 0.10: 0.00 [−0.02, +0.02], not distinguishable from none.")
@@ -121,7 +121,7 @@ func TestLearningNothing(t *testing.T) {
 		t.Errorf("a falling reward: %s %q", s.Tone, s)
 	}
 	few := running1(9, 200, climb)
-	of1(t, few, "learning").want(t, None, "Reward 0.43. 9 rows are too few for a trend, 10 are enough. There is no evaluation yet.")
+	of1(t, few, "learning").want(t, None, "Reward 0.43. 9 rows: too few for a trend, 10 are enough. There is no evaluation yet.")
 	of1(t, Run{Now: noon}, "learning").want(t, None, "Nothing measured yet. The first cycle's reward comes with its row. There is no evaluation yet.")
 	odd := running1(12, 200, func(_ int, v map[string]float64) { v["rollout/raw_reward"] = math.NaN() })
 	of1(t, odd, "learning").want(t, Bad, "Reward is no number. No row has a finite one. There is no evaluation yet.")
@@ -157,13 +157,16 @@ func TestHonest(t *testing.T) {
 		{"drift", func(c int, v map[string]float64) {
 			v["train/logp_diff/mean"], v["train/logp_diff/max"] = 0.1+0.001*float64(c), 1
 		}, Warn, "nats, rising. Trend +0.100 per 100 cycles [+0.100, +0.100]."},
+		{"slight rise", func(c int, v map[string]float64) {
+			v["train/logp_diff/mean"], v["train/logp_diff/max"] = 0.1+0.00001*float64(c), 1
+		}, OK, "nats, nearly flat. Trend +0.00100 per 100 cycles [+0.00100, +0.00100]."},
 		{"not finite", func(c int, v map[string]float64) {
 			if c == 30 {
 				v["train/logp_diff/max"], v["train/logp_diff/mean"], v["train/nonfinite_tokens"] = math.Inf(1), math.Inf(1), 2
 			}
-		}, Bad, "2 tokens have a logprob that is not finite."},
+		}, Bad, "Gap 0 nats, flat, not all finite. "},
 		{"invalid", func(_ int, v map[string]float64) { v["reward/invalid_samples"] = 26 }, Warn, "Invalid rewards 10 %."},
-		{"cut", func(_ int, v map[string]float64) { v["rollout/truncated_ratio"] = 0.55 }, Warn, "Cut at the length limit 55 % of the last cycle's answers."},
+		{"cut", func(_ int, v map[string]float64) { v["rollout/truncated_ratio"] = 0.55 }, Warn, "55 % of the last cycle's answers are cut at the length limit."},
 		{"unattested", func(c int, v map[string]float64) {
 			if c > 57 {
 				v["update/attested"] = 0
