@@ -74,6 +74,14 @@ func (r Request) Begin() *Sample {
 	return s
 }
 
+// Len returns the number of the response's tokens, 0 for no sample at all.
+func (s *Sample) Len() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.Response)
+}
+
 // Label says that a version chose the n tokens that come next in Versions.
 func (s *Sample) Label(v Version, n int) {
 	switch last := len(s.Versions) - 1; {

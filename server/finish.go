@@ -14,6 +14,7 @@ const (
 
 // close ends a job with its sample and returns the answer.
 func (j *job) close(smp *rl.Sample) *answer {
+	smp = j.rest(smp)
 	now := j.s.now()
 	a := &answer{
 		rid: j.rid, prompt: j.prompt, tokens: smp.Response, logProbs: smp.LogProbs, told: smp.Told,

@@ -106,9 +106,10 @@ func (g *group) ask() error {
 	var prompt *rl.Prompt
 	for i, j := range g.jobs {
 		if prompt == nil || j.index == 0 {
-			prompt = &rl.Prompt{ID: j.rid, Tokens: j.prompt}
+			prompt = &rl.Prompt{ID: j.rid, Tokens: j.prompt[:len(j.prompt)-j.begun]}
 		}
 		g.reqs[i] = rl.Request{ID: j.id, Prompt: prompt, Index: j.index, Sampling: j.sampling, Report: j.report, Space: j.space, Watch: j.watch}
+		j.resume(&g.reqs[i])
 		if j.grammar != nil {
 			c, err := j.grammar()
 			if err != nil {

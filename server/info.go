@@ -72,7 +72,7 @@ func (s *Server) facts() map[string]any {
 		"max_total_tokens": capacity, "max_total_num_tokens": capacity, "max_prefill_tokens": nil, "chunked_prefill_size": nil,
 		"max_req_input_len": max(0, min(m.Context, capacity)-1), "page_size": st.PageTokens, "schedule_policy": "fcfs",
 		"random_seed": s.cfg.Seed, "enable_memory_saver": true, "disable_radix_cache": false, "enable_deterministic_inference": true,
-		"enable_return_routed_experts": m.Experts, "enable_return_indexer_topk": false, "enable_metrics": s.cfg.Metrics,
+		"enable_return_routed_experts": m.Experts, "enable_return_indexer_topk": false, "response_start_len": true, "enable_metrics": s.cfg.Metrics,
 		"skip_tokenizer_init": s.parts.Tokenizer == nil, "disaggregation_mode": "null", "enable_lora": false, "stream_interval": s.every.Load(),
 		"incremental_streaming_output": s.cfg.Incremental, "log_requests": s.verbose.Load(), "enable_cache_report": s.cfg.CacheReport,
 		"preferred_sampling_params": nil, "skip_server_warmup": false, "trust_remote_code": false, "is_embedding": false,

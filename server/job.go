@@ -14,6 +14,7 @@ import (
 type spec struct {
 	rid      string
 	prompt   []int32
+	begun    int // so many of its last ids are a response that was begun
 	index    int // among the samples of an equal prompt
 	sampling rl.Sampling
 	report   rl.Report
@@ -108,6 +109,7 @@ type finish struct {
 
 // watch takes the newest token of a sample. The engine calls it, so it waits for nothing.
 func (j *job) watch(s *rl.Sample) (end bool) {
+	s = j.rest(s)
 	now := j.s.now()
 	j.s.meter.outputs.Add(1)
 	j.mu.Lock()

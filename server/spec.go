@@ -61,6 +61,9 @@ func (s *Server) spec(g *sglang.Generate, i int, prompt []int32, p sglang.Params
 	if err := s.sampling(p, &sp); err != nil {
 		return sp, want{}, err
 	}
+	if err := begins(g, p, &sp); err != nil {
+		return sp, want{}, err
+	}
 	w, err := s.wanted(g, i, &sp)
 	if err != nil {
 		return sp, want{}, err

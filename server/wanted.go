@@ -35,6 +35,9 @@ func (s *Server) wanted(g *sglang.Generate, i int, sp *spec) (want, error) {
 	if !w.logProbs {
 		w.start, w.top, w.among = n, 0, nil
 	}
+	if sp.begun > 0 && w.start < n {
+		return w, bad("logprob_start_len is %d beside response_start_len, want none: the prompt was scored when the response began", w.start)
+	}
 	sp.report = rl.Report{Tail: max(0, n-w.start-1), Top: min(w.top, s.parts.Model.Vocab), Among: w.among, Experts: w.experts}
 	return w, nil
 }

@@ -37,6 +37,8 @@ type Generate struct {
 	Processor     json.RawMessage `json:"custom_logit_processor,omitempty"`
 	SessionParams json.RawMessage `json:"session_params,omitempty"`
 
+	ResponseStart *int `json:"response_start_len,omitempty"` // ours: what input_ids have from there on is a response that was begun
+
 	LogMetrics *bool `json:"log_metrics,omitempty"` // false keeps the request out of metrics
 }
 

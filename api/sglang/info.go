@@ -50,6 +50,7 @@ type ServerInfo struct {
 	Deterministic       bool   `json:"enable_deterministic_inference"`
 	ReturnRoutedExperts bool   `json:"enable_return_routed_experts"`
 	SkipTokenizerInit   bool   `json:"skip_tokenizer_init"`
+	ResponseStart       bool   `json:"response_start_len"` // ours: requests may say it
 }
 
 // UnmarshalJSON reads the fields that have the type they should.

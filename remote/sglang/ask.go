@@ -3,19 +3,31 @@ package sglang
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"furlong/api/sglang"
 	"furlong/rl"
 )
 
-// ask returns what a server is sent for a request. Seeds travel with their bits as a signed number, since the dialect's are signed.
-func ask(r rl.Request, rid, salt string) *sglang.Generate {
+// ask returns what a server is sent for a request. Seeds travel with their bits as a signed number, since the dialect's are signed. What was begun is sent behind
+// the prompt; starts says whether the server may be told where it began.
+func ask(r rl.Request, rid, salt string, starts bool) *sglang.Generate {
+	n := r.Begun.Len()
+	left := r.Sampling
+	left.MaxTokens, left.MinTokens = left.MaxTokens-n, max(0, left.MinTokens-n)
+	ids := r.Prompt.Tokens
+	if n > 0 {
+		ids = slices.Concat(ids, r.Begun.Response)
+	}
 	g := &sglang.Generate{
-		InputIDs: sglang.OneIDs(r.Prompt.Tokens), RID: sglang.One(rid), Params: sglang.One(params(r.Sampling)),
+		InputIDs: sglang.OneIDs(ids), RID: sglang.One(rid), Params: sglang.One(params(left)),
 		ReturnLogProb: sglang.One(true), ReturnRoutedExperts: r.Report.Experts,
 	}
-	if r.Report.Tail > 0 {
+	if n > 0 && starts {
+		g.ResponseStart = new(len(r.Prompt.Tokens))
+	}
+	if r.Report.Tail > 0 && n == 0 {
 		g.LogProbStart = sglang.One(new(len(r.Prompt.Tokens) - r.Report.Tail - 1)) // the first of the list has no logprob
 	}
 	if r.Report.Top > 0 {
@@ -80,5 +92,40 @@ func (e *Engine) check(r rl.Request) error {
 	case r.Report.Tail < 0 || r.Report.Tail >= len(r.Prompt.Tokens):
 		return fmt.Errorf("the last %d of %d tokens of the prompt are to be scored, want at most all but the first", r.Report.Tail, len(r.Prompt.Tokens))
 	}
+	if err := r.CheckBegun(); err != nil {
+		return err
+	}
+	return e.resumable(r)
+}
+
+// resumable reports what keeps servers from going on with what was begun. One that is not told where the response began counts penalties from there on.
+func (e *Engine) resumable(r rl.Request) error {
+	p := r.Sampling
+	if r.Begun.Len() == 0 || p.FrequencyPenalty == 0 && p.PresencePenalty == 0 && (p.RepetitionPenalty == 0 || p.RepetitionPenalty == 1) {
+		return nil
+	}
+	for _, s := range e.servers {
+		if !s.found.Starts {
+			return fmt.Errorf("goes on after %d tokens with penalties, and %s cannot be told which tokens they are of: want none", r.Begun.Len(), s.url)
+		}
+	}
 	return nil
+}
+
+// over returns the sample of a request of which nothing is left to draw; nil if there is something.
+func over(r rl.Request) *rl.Sample {
+	n := r.Begun.Len()
+	if n == 0 {
+		return nil
+	}
+	s := r.Begin()
+	switch {
+	case slices.Contains(r.Sampling.StopIDs, s.Response[n-1]):
+		s.Stop = rl.StopToken
+	case n >= r.Sampling.MaxTokens:
+		s.Stop = rl.StopLength
+	default:
+		return nil
+	}
+	return s
 }

@@ -8,6 +8,11 @@
 // A server that fails gets no work until it has done some: a token, under the right weights. One that holds other weights than the last update gave gets
 // none before the next update. All of this is counted ([Stats]) and said.
 //
+// A request that goes on after what was begun ([rl.Request].Begun) sends these tokens behind the prompt's, and [Engine.Abort] ends requests by their names at
+// their servers. `furlong serve` is told where the response began, and goes on with it bit for bit. SGLang can't be told: under deterministic inference its
+// draw of a token depends on the seed and the token's place in prompt and response together, so pieces make the whole there too as far as its logits are those of one
+// pass; penalties would count from the piece's beginning, and are refused.
+//
 // Weights are read and held against their manifest here, and then pushed: to `furlong serve` as a stream of safetensors, in a session that changes all of a
 // server's weights or none; to SGLang as a checkpoint in a folder that both see. A server counts as updated when it says the new version itself.
 //

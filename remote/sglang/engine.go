@@ -41,7 +41,7 @@ type Engine struct {
 	paused  bool
 	version rl.Version
 	given   map[string]rl.Version // every version that servers were given, by its label
-	flying  map[int64]bool
+	flying  map[int64]*flight
 	tries   int           // requests sent; makes their names different
 	changed chan struct{} // closed, and made anew, whenever a waiting request should look again
 	since   time.Time     // when the last server was lost; zero while there is one
@@ -59,6 +59,7 @@ type Stats struct {
 	Back     int // times one came back
 	Stale    int // times one was found to hold other weights
 	Aborts   int // requests ended at a server because nobody wants them any more
+	Lacking  int // samples that were told to end, and whose servers gave no part of them
 	Strays   int // responses that ended at a token which was no stop id of the request
 	Updates  int
 	Refused  int // updates
@@ -74,7 +75,7 @@ func Attach(ctx context.Context, cfg Config, opt Options) (*Engine, error) {
 		return nil, errors.New("--rollout-url names no server")
 	}
 	e := &Engine{
-		cfg: cfg, opt: opt, log: opt.Log, name: nonce(), given: map[string]rl.Version{}, flying: map[int64]bool{}, changed: make(chan struct{}),
+		cfg: cfg, opt: opt, log: opt.Log, name: nonce(), given: map[string]rl.Version{}, flying: map[int64]*flight{}, changed: make(chan struct{}),
 		look: 15 * time.Second, flushes: time.Minute,
 	}
 	var err error
@@ -197,4 +198,7 @@ func (e *Engine) wake() {
 // mode returns what becomes of samples in flight.
 func (e *Engine) mode() string { return cmp.Or(e.opt.Mode, "retract") }
 
-var _ rl.RolloutEngine = (*Engine)(nil)
+var (
+	_ rl.RolloutEngine = (*Engine)(nil)
+	_ rl.Aborter       = (*Engine)(nil)
+)

@@ -303,7 +303,7 @@ func TestWorkIsShared(t *testing.T) {
 	var got []string
 	for _, tokens := range []int{50, 300, 60, 10} {
 		r := rl.Request{Prompt: long, Sampling: rl.Sampling{MaxTokens: tokens}}
-		s, err := e.take(t.Context(), r)
+		s, err := e.take(t.Context(), r, newFlight())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,8 @@ type fake struct {
 	came   []rl.Tensor
 	calls  []string // paths, but for generation
 	rids   []string
+	flying map[string]int64 // the engine's ids by rids
+	plain  bool             // it can't be told where a response began
 	asked  []api.Generate
 	before func(http.ResponseWriter, *http.Request) bool // has a say before the server; true: it has answered
 }
@@ -39,11 +42,11 @@ type fake struct {
 // newFake returns a server that chooses tokens by a policy.
 func newFake(t *testing.T, p rltest.Policy) *fake {
 	t.Helper()
-	f := &fake{engine: rltest.NewFake(p), label: "default"}
+	f := &fake{engine: rltest.NewFake(p), label: "default", flying: map[string]int64{}}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]http.HandlerFunc{
-		"GET /server_info": f.say(map[string]any{"version": "fake", "context_length": 1000, "enable_deterministic_inference": true}),
-		"GET /model_info":  f.model, "GET /health_generate": f.ok, "GET /flush_cache": f.ok, "POST /generate": f.generate, "POST /abort_request": f.ok,
+		"GET /server_info": f.about,
+		"GET /model_info":  f.model, "GET /health_generate": f.ok, "GET /flush_cache": f.ok, "POST /generate": f.generate, "POST /abort_request": f.abort,
 		"POST /pause_generation": f.pause, "POST /continue_generation": f.resume, "POST /begin_weight_update": f.begin,
 		"POST /update_weights_from_stream": f.take, "POST /end_weight_update": f.end,
 	} {
@@ -81,6 +84,21 @@ func (f *fake) ok(http.ResponseWriter, *http.Request) {}
 
 func (f *fake) say(v any) http.HandlerFunc {
 	return func(rw http.ResponseWriter, _ *http.Request) { json.NewEncoder(rw).Encode(v) }
+}
+
+func (f *fake) about(rw http.ResponseWriter, req *http.Request) {
+	f.say(map[string]any{"version": "fake", "context_length": 1000, "enable_deterministic_inference": true, "response_start_len": !f.plain})(rw, req)
+}
+
+func (f *fake) abort(_ http.ResponseWriter, req *http.Request) {
+	var a api.Abort
+	_ = json.NewDecoder(req.Body).Decode(&a)
+	f.mu.Lock()
+	id, ok := f.flying[a.RID]
+	f.mu.Unlock()
+	if ok {
+		f.engine.Abort(req.Context(), id)
+	}
 }
 
 func (f *fake) model(rw http.ResponseWriter, _ *http.Request) {
@@ -166,14 +184,39 @@ func (f *fake) generate(rw http.ResponseWriter, req *http.Request) {
 	p := g.Params.At(0)
 	q := rl.Sampling{Temperature: *p.Temperature, TopP: *p.TopP, TopK: max(0, *p.TopK), MaxTokens: p.MaxNewTokens.N, StopIDs: p.StopTokenIDs, Seed: uint64(*p.SamplingSeed)}
 	r := rl.Request{ID: f.ids.Add(1), Prompt: &rl.Prompt{Tokens: g.InputIDs.At(0)}, Sampling: q}
+	if g.ResponseStart != nil {
+		all, at := r.Prompt.Tokens, *g.ResponseStart
+		r.Begun = &rl.Sample{Response: all[at:], LogProbs: make([]float32, len(all)-at)}
+		r.Begun.Label(f.engine.Version(), len(all)-at)
+		r.Prompt, r.Sampling.MaxTokens = &rl.Prompt{Tokens: all[:at]}, q.MaxTokens+len(all)-at
+	}
+	f.mu.Lock()
+	f.flying[g.RID.At(0)] = r.ID
+	f.mu.Unlock()
 	for s, err := range f.engine.Generate(req.Context(), []rl.Request{r}) {
 		if err != nil {
 			rw.WriteHeader(http.StatusInternalServerError)
 			json.NewEncoder(rw).Encode(api.NewProblem(500, err.Error()))
 			return
 		}
-		json.NewEncoder(rw).Encode(answerTo(g.RID.At(0), s))
+		json.NewEncoder(rw).Encode(answerTo(g.RID.At(0), without(s, r.Begun.Len())))
 	}
+}
+
+// without returns what a sample has after n tokens, as a server would that took them for the prompt's.
+func without(s *rl.Sample, n int) *rl.Sample {
+	if n == 0 {
+		return s
+	}
+	a := *s
+	a.Prompt = &rl.Prompt{Tokens: append(slices.Clone(s.Prompt.Tokens), s.Response[:n]...)}
+	a.Response, a.LogProbs, a.Versions, a.Sampling.MaxTokens = s.Response[n:], s.LogProbs[n:], nil, s.Sampling.MaxTokens-n
+	for _, v := range s.Versions {
+		skip := min(n, v.Tokens)
+		a.Label(v.Version, v.Tokens-skip)
+		n -= skip
+	}
+	return &a
 }
 
 // answerTo writes a sample as the dialect has it.
@@ -188,6 +231,13 @@ func answerTo(rid string, s *rl.Sample) api.Answer {
 		a.Meta.WeightVersion = v.Version.String()
 		a.Meta.WeightVersions = append(a.Meta.WeightVersions, api.Span{Version: v.Version.String(), Start: at, End: at + v.Tokens})
 		at += v.Tokens
+	}
+	if a.Meta.WeightVersion == "" {
+		a.Meta.WeightVersion = "1"
+	}
+	if s.Stop == rl.StopAbort {
+		a.Meta.Finish = &api.Finish{Type: api.FinishAbort, Message: "Aborted"}
+		return a
 	}
 	a.Meta.Finish = &api.Finish{Type: api.FinishLength, Length: s.Sampling.MaxTokens}
 	if s.Stop == rl.StopToken && n < s.Sampling.MaxTokens { // on the last slot it is length

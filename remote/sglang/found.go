@@ -23,6 +23,7 @@ type Found struct {
 	Session bool // begin_weight_update
 	Stream  bool // update_weights_from_stream
 	Loads   bool // v1/loads
+	Starts  bool // it can be told where in input_ids a response began
 	Checker bool // weights_checker
 	Attests bool // it says digests of the weights that it serves
 
@@ -52,6 +53,7 @@ func (w *wire) look(ctx context.Context, url string) (Found, error) {
 	f.Attests = model.Attested != nil
 	f.Version, f.Model, f.Label = about.Version, model.ModelPath, model.WeightVersion
 	f.Context, f.Running, f.Experts, f.Seeds = about.ContextLength, about.MaxRunningRequests, about.ReturnRoutedExperts, about.Deterministic
+	f.Starts = about.ResponseStart
 	for path, has := range map[string]*bool{
 		"/begin_weight_update": &f.Session, "/update_weights_from_stream": &f.Stream, "/weights_checker": &f.Checker, "/v1/loads": &f.Loads,
 	} {

@@ -17,7 +17,8 @@ import (
 // Generate yields the samples in the order in which they come. What servers failed at is drawn anew; the first error that is the request's own ends it.
 func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
 	return func(yield func(*rl.Sample, error) bool) {
-		if err := e.admit(reqs); err != nil {
+		flights, err := e.admit(reqs)
+		if err != nil {
 			yield(nil, err)
 			return
 		}
@@ -27,8 +28,8 @@ func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.
 		defer all.Wait()
 		defer stop()
 		came := make(chan drawn, len(reqs))
-		for _, r := range reqs {
-			all.Go(func() { s, err := e.draw(inner, r); came <- drawn{s, err} })
+		for i, r := range reqs {
+			all.Go(func() { s, err := e.draw(inner, r, flights[i]); came <- drawn{s, err} })
 		}
 		if len(reqs) > 0 {
 			all.Go(func() { e.nurse(inner) })
@@ -57,27 +58,27 @@ func (e *Engine) deliver(came <-chan drawn, n int, yield func(*rl.Sample, error)
 }
 
 // admit notes the requests as in flight, or refuses them all.
-func (e *Engine) admit(reqs []rl.Request) error {
+func (e *Engine) admit(reqs []rl.Request) ([]*flight, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.version == 0 {
-		return errors.New("rollout servers have no weights, want an update first")
+		return nil, errors.New("rollout servers have no weights, want an update first")
 	}
-	now := map[int64]bool{}
-	for _, r := range reqs {
-		if now[r.ID] || e.flying[r.ID] {
-			return fmt.Errorf("request %d is in flight already", r.ID)
+	now, flights := map[int64]bool{}, make([]*flight, len(reqs))
+	for i, r := range reqs {
+		if now[r.ID] || e.flying[r.ID] != nil {
+			return nil, fmt.Errorf("request %d is in flight already", r.ID)
 		}
 		if err := e.check(r); err != nil {
-			return fmt.Errorf("request %d: %w", r.ID, err)
+			return nil, fmt.Errorf("request %d: %w", r.ID, err)
 		}
-		now[r.ID] = true
+		now[r.ID], flights[i] = true, newFlight()
 	}
-	for id := range now {
-		e.flying[id] = true
+	for i, r := range reqs {
+		e.flying[r.ID] = flights[i]
 	}
 	e.stats.Requests += len(reqs)
-	return nil
+	return flights, nil
 }
 
 // release forgets the requests.
@@ -89,19 +90,27 @@ func (e *Engine) release(reqs []rl.Request) {
 	}
 }
 
-// draw gets a request's sample: from the first server that gives one.
-func (e *Engine) draw(ctx context.Context, r rl.Request) (*rl.Sample, error) {
+// draw gets a request's sample: from the first server that gives one. Each goes on from what was begun.
+func (e *Engine) draw(ctx context.Context, r rl.Request, f *flight) (*rl.Sample, error) {
+	if s := over(r); s != nil {
+		return s, nil
+	}
 	busy, waited := firstDelay, time.Duration(0)
 	for failures := 0; ; {
-		s, err := e.take(ctx, r)
-		if err != nil {
+		s, err := e.take(ctx, r, f)
+		switch {
+		case errors.Is(err, errTold):
+			return asBegun(r), nil
+		case err != nil:
 			return nil, fmt.Errorf("request %d: %w", r.ID, err)
 		}
-		sample, err := e.attempt(ctx, s, r)
+		sample, err := e.attempt(ctx, s, r, f)
 		e.give(s, r)
 		switch {
 		case err == nil:
 			return sample, nil
+		case f.told() && ctx.Err() == nil:
+			return e.lack(s, r, err), nil
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("%w: %w", rl.ErrAborted, context.Cause(ctx))
 		case refused(err):
@@ -144,7 +153,7 @@ func full(err error) bool {
 }
 
 // attempt sends a request to a server, under a name that it never had, and reads the answer.
-func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request) (*rl.Sample, error) {
+func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight) (*rl.Sample, error) {
 	e.mu.Lock()
 	e.tries++
 	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version, shape: e.opt.Routes}
@@ -154,7 +163,9 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request) (*rl.Samp
 	s.live[number] = end
 	e.mu.Unlock()
 	x.a = &sglang.Answer{}
-	err := e.wire.post(inner, s.url, "/generate", ask(r, x.rid, salt), x.a)
+	stop := e.insist(inner, s, x.rid, f, end)
+	err := e.wire.post(inner, s.url, "/generate", ask(r, x.rid, salt, s.found.Starts), x.a)
+	stop()
 	e.mu.Lock()
 	delete(s.live, number)
 	e.mu.Unlock()

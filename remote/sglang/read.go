@@ -28,12 +28,17 @@ type reading struct {
 	given map[string]rl.Version // versions that servers were given, by label
 	stray bool                  // it ended at a token that was no stop id
 	shape *rl.Routes            // of no tokens: which model's experts are told
+	had   int                   // tokens that were begun; the answer has those behind them
 }
 
 // sample returns the sample that an answer is.
 func (x *reading) sample() (*rl.Sample, error) {
-	m, r := &x.a.Meta, x.r
-	s := &rl.Sample{Request: r.ID, Prompt: r.Prompt, Index: r.Index, Sampling: r.Sampling, CachedTokens: m.CachedTokens, Retractions: m.Retractions}
+	m, s := &x.a.Meta, x.r.Begin()
+	x.had = len(s.Response)
+	s.CachedTokens, s.Retractions = m.CachedTokens, s.Retractions+m.Retractions
+	if x.had > 0 {
+		s.CachedTokens = min(s.CachedTokens, len(s.Prompt.Tokens))
+	}
 	for _, step := range []func(*rl.Sample) error{x.whose, x.tokens, x.ending, x.versions, x.prompt, x.told, x.experts} {
 		if err := step(s); err != nil {
 			return nil, err
@@ -48,7 +53,7 @@ func (x *reading) whose(*rl.Sample) error {
 	if m.ID != x.rid {
 		return bad("id is %q, want %q", m.ID, x.rid)
 	}
-	if n := len(x.r.Prompt.Tokens); m.PromptTokens != 0 && m.PromptTokens != n { // 0: an answer out of the queue does not say
+	if n := len(x.r.Prompt.Tokens) + x.r.Begun.Len(); m.PromptTokens != 0 && m.PromptTokens != n { // 0: an answer out of the queue does not say
 		return bad("prompt_tokens is %d, want %d", m.PromptTokens, n)
 	}
 	if m.Finish == nil {
@@ -61,8 +66,8 @@ func (x *reading) whose(*rl.Sample) error {
 func (x *reading) tokens(s *rl.Sample) error {
 	m := &x.a.Meta
 	n := len(m.OutputLogProbs)
-	if m.CompletionTokens != n || n > x.r.Sampling.MaxTokens {
-		return bad("%d tokens with %d logprobs, want as many and at most %d", m.CompletionTokens, n, x.r.Sampling.MaxTokens)
+	if m.CompletionTokens != n || n > x.r.Sampling.MaxTokens-x.had {
+		return bad("%d tokens with %d logprobs, want as many and at most %d", m.CompletionTokens, n, x.r.Sampling.MaxTokens-x.had)
 	}
 	for i, t := range m.OutputLogProbs {
 		if err := plausible(t); err != nil {
@@ -70,7 +75,7 @@ func (x *reading) tokens(s *rl.Sample) error {
 		}
 		s.Response, s.LogProbs = append(s.Response, t.Token), append(s.LogProbs, t.LogProb)
 	}
-	if x.a.OutputIDs != nil && !slices.Equal(x.a.OutputIDs, s.Response) && n+len(x.a.OutputIDs) > 0 {
+	if x.a.OutputIDs != nil && !slices.Equal(x.a.OutputIDs, s.Response[x.had:]) && n+len(x.a.OutputIDs) > 0 {
 		return bad("output_ids differ from the tokens of output_token_logprobs")
 	}
 	return nil
@@ -92,7 +97,7 @@ const nanHappened = "NaN happened"
 // ending reads why the response ended. A stop id on the last slot is "length" on the wire.
 func (x *reading) ending(s *rl.Sample) error {
 	f, n := x.a.Meta.Finish, len(s.Response)
-	hit := n > 0 && slices.Contains(x.r.Sampling.StopIDs, s.Response[n-1])
+	hit := n > x.had && slices.Contains(x.r.Sampling.StopIDs, s.Response[n-1])
 	switch {
 	case f.Type == sglang.FinishStop && f.Matched != nil && *f.Matched == nanHappened:
 		return fmt.Errorf("%w: the server says %q", rl.ErrBroken, nanHappened)
@@ -118,7 +123,7 @@ func (x *reading) ending(s *rl.Sample) error {
 func (x *reading) stopped(s *rl.Sample, hit bool) error {
 	f, n := x.a.Meta.Finish, len(s.Response)
 	switch {
-	case n == 0:
+	case n == x.had:
 		return bad("it stopped before the first token")
 	case f.Token != nil && *f.Token != s.Response[n-1]:
 		return bad("it stopped at token %d, and the last is %d", *f.Token, s.Response[n-1])
@@ -134,28 +139,27 @@ func (x *reading) stopped(s *rl.Sample, hit bool) error {
 
 // versions reads which weights chose the tokens. A server that labels the answer as a whole has used one version, or nobody can tell.
 func (x *reading) versions(s *rl.Sample) error {
-	m, at := &x.a.Meta, 0
+	m, at, n := &x.a.Meta, 0, len(s.Response)-x.had
 	spans := m.WeightVersions
 	if spans == nil {
 		if v, ok := x.given[m.WeightVersion]; ok && v != x.sent {
 			return bad("it began under version %v and ended under %v, and does not say which tokens are whose", x.sent, v)
 		}
-		spans = []sglang.Span{{Version: m.WeightVersion, Start: 0, End: len(s.Response)}}
+		spans = []sglang.Span{{Version: m.WeightVersion, Start: 0, End: n}}
 	}
 	for _, sp := range spans {
 		v, ok := x.given[sp.Version]
 		switch {
 		case !ok:
 			return fmt.Errorf("%w: weight_version is %q, which this engine never gave it", errStale, sp.Version)
-		case sp.Start != at || sp.End < sp.Start || sp.End > len(s.Response):
-			return bad("weight_versions are %v, want spans without gaps up to %d", spans, len(s.Response))
+		case sp.Start != at || sp.End < sp.Start || sp.End > n:
+			return bad("weight_versions are %v, want spans without gaps up to %d", spans, n)
 		}
-		if at = sp.End; sp.End > sp.Start {
-			s.Versions = append(s.Versions, rl.Span{Version: v, Tokens: sp.End - sp.Start})
-		}
+		at = sp.End
+		s.Label(v, sp.End-sp.Start)
 	}
-	if at != len(s.Response) {
-		return bad("weight_versions are %v, want spans without gaps up to %d", spans, len(s.Response))
+	if at != n {
+		return bad("weight_versions are %v, want spans without gaps up to %d", spans, n)
 	}
 	return nil
 }
@@ -163,7 +167,7 @@ func (x *reading) versions(s *rl.Sample) error {
 // prompt reads the logprobs of the prompt's last tokens. The list begins one before, without a logprob.
 func (x *reading) prompt(s *rl.Sample) error {
 	n := x.r.Report.Tail
-	if n == 0 || s.Stop == rl.StopAbort {
+	if n == 0 || s.Stop == rl.StopAbort || x.had > 0 {
 		return nil
 	}
 	list, tail := x.a.Meta.InputLogProbs, x.r.Prompt.Tokens[len(x.r.Prompt.Tokens)-n:]
@@ -188,10 +192,14 @@ func (x *reading) told(s *rl.Sample) (err error) {
 		return nil
 	}
 	m := &x.a.Meta
-	if s.Told, err = x.positions(m.OutputTop, m.OutputAmong, len(s.Response)); err != nil {
+	told, err := x.positions(m.OutputTop, m.OutputAmong, len(s.Response)-x.had)
+	if err != nil {
 		return err
 	}
-	if s.PromptLogProbs == nil {
+	if s.Told = append(s.Told, told...); s.Told == nil {
+		s.Told = told
+	}
+	if s.PromptLogProbs == nil || x.had > 0 {
 		return nil
 	}
 	s.PromptTold, err = x.positions(after(m.InputTop), after(m.InputAmong), len(s.PromptLogProbs))
@@ -236,13 +244,17 @@ func (x *reading) experts(s *rl.Sample) error {
 	if err != nil || len(raw) != 4*rows*row && s.Stop != rl.StopAbort || len(raw)%(4*row) != 0 {
 		return bad("routed_experts have %d bytes for %d tokens, want %d a token: %d experts in each of %d layers (%v)", len(raw), rows, 4*row, x.shape.Choices, x.shape.Layers, err)
 	}
-	experts := make([]int32, len(raw)/4)
+	experts := make([]int32, min(len(raw)/4, rows*row)) // an aborted one's last token may have been run
 	for i := range experts {
 		if experts[i] = int32(binary.LittleEndian.Uint32(raw[4*i:])); experts[i] < 0 || int(experts[i]) >= x.shape.Experts {
 			return bad("routed_experts: token %d goes to expert %d, want less than %d", i/row, experts[i], x.shape.Experts)
 		}
 	}
-	s.Experts = x.shape.Like()
-	s.Experts.Add(experts)
+	if s.Experts == nil {
+		s.Experts = x.shape.Like()
+	}
+	if known := s.Experts.Len() * row; known < len(experts) { // what was begun keeps the rows of its own passes
+		s.Experts.Add(experts[known:])
+	}
 	return nil
 }

@@ -163,6 +163,18 @@ func TestContractOverServers(t *testing.T) {
 	}
 }
 
+// So does the suite of what was begun and of aborts.
+func TestBegunOverServers(t *testing.T) {
+	rltest.RunBegun(t, func(t *testing.T) rltest.Rig {
+		long := 300
+		if testing.Short() {
+			long = 60
+		}
+		s := newSite(t, "bf16")
+		return rltest.Rig{Engine: s.attach(1, 400, "auto"), Prompts: prompts(), Weights: s.weights, Long: long}
+	})
+}
+
 // What comes over HTTP is what comes in process: tokens, the bits of logprobs, versions, and all that can be told. So it is in every format, and what is attested is
 // what was published.
 func TestSameBits(t *testing.T) {

@@ -70,10 +70,14 @@ func (e *Engine) choose(r rl.Request, now time.Time) *server {
 	})
 }
 
-// take waits until a server can have a request, and books it there.
-func (e *Engine) take(ctx context.Context, r rl.Request) (*server, error) {
+// take waits until a server can have a request, and books it there. A request that is told to end waits no longer.
+func (e *Engine) take(ctx context.Context, r rl.Request, f *flight) (*server, error) {
 	for {
 		e.mu.Lock()
+		if f.told() {
+			e.mu.Unlock()
+			return nil, errTold
+		}
 		s := e.choose(r, time.Now())
 		if s != nil {
 			s.tokens += budget(r)

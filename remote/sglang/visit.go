@@ -78,6 +78,12 @@ func (v *Visitor) Sample(ctx context.Context, r rl.Request) (*rl.Sample, error) 
 		r: r, rid: fmt.Sprintf("%s-%d-%d", v.name, r.ID, n), a: &sglang.Answer{},
 		sent: visited, given: map[string]rl.Version{v.found.Label: visited}, shape: v.shape,
 	}
+	if err := r.CheckBegun(); err != nil {
+		return nil, fmt.Errorf("request %d: %w", r.ID, err)
+	}
+	if s := over(r); s != nil {
+		return s, nil
+	}
 	if r.Report.Experts && v.shape == nil {
 		return nil, fmt.Errorf("request %d is to tell its experts, and the visitor was not told of which model", r.ID)
 	}
@@ -94,7 +100,7 @@ func (v *Visitor) Sample(ctx context.Context, r rl.Request) (*rl.Sample, error) 
 // patiently sends a request until the server has room for it.
 func (v *Visitor) patiently(ctx context.Context, x *reading) error {
 	for delay := firstDelay; ; delay *= 2 {
-		err := v.wire.post(ctx, v.found.URL, "/generate", ask(x.r, x.rid, ""), x.a)
+		err := v.wire.post(ctx, v.found.URL, "/generate", ask(x.r, x.rid, "", v.found.Starts), x.a)
 		if !full(err) || delay > mostDelay {
 			return err
 		}
