@@ -90,7 +90,7 @@ func (j *Journal) Cycle(r *orchestrator.Report) error {
 func (j *Journal) samples(cycle int, eval string, all []*rl.Sample) error {
 	b := samples.Batch{Cycle: cycle, Eval: eval}
 	for _, s := range all {
-		b.Samples = append(b.Samples, samples.Sample{Sample: s})
+		b.Samples = append(b.Samples, samples.Sample{Sample: s, Mask: s.LossMask})
 	}
 	return j.Dir.WriteSamples(b)
 }

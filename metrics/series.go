@@ -225,6 +225,8 @@ func reward() []Series {
 			{"wrong", "share", "graded samples found wrong"},
 			{"invalid", "share", "samples that the grader could not judge; they do not train"},
 			{"invalid_samples", "samples", "samples that the grader could not judge"},
+			{"over", "samples", "samples found wrong since comparing them would have taken too long"},
+			{"raised", "samples", "samples found wrong since the published grader breaks there"},
 			{"grader_timeout", "samples", "samples whose grader ran out of time"},
 			{"grader_error", "samples", "samples whose grader broke"},
 		}...),

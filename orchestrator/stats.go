@@ -34,6 +34,7 @@ func rolloutStats(stats rl.Stats, b *gather.Batch, served rl.Version) {
 	stats["rollout/prompt_tokens"] = prompt
 	stats["reward/right"], stats["reward/invalid"], stats["reward/invalid_samples"] = right/n, invalid/n, invalid
 	stats["reward/wrong"] = (n - right - invalid) / n
+	notes(stats, all)
 	slices.Sort(lengths)
 	stats["rollout/response_len/mean"] = tokens / n
 	stats["rollout/response_len/median"] = lengths[len(lengths)/2]
@@ -46,6 +47,16 @@ func rolloutStats(stats rl.Stats, b *gather.Batch, served rl.Version) {
 		stats["perf/rollout_time"], stats["perf/reward_time"] = seconds, b.T2.Sub(b.T1).Seconds()
 		stats["perf/tokens_per_gpu_per_sec"] = tokens / max(seconds, 1e-9)
 	}
+}
+
+// notes counts what verdicts rest on besides comparisons.
+func notes(stats rl.Stats, all []*rl.Sample) {
+	count := [rl.Broke + 1]float64{}
+	for _, s := range all {
+		count[s.Note]++
+	}
+	stats["reward/over"], stats["reward/raised"] = count[rl.TooLarge], count[rl.Breaks]
+	stats["reward/grader_timeout"], stats["reward/grader_error"] = count[rl.TimedOut], count[rl.Broke]
 }
 
 func one(b bool) float64 {

@@ -17,6 +17,7 @@ type Gold struct {
 
 	Numbers []*big.Rat // of a countdown: what may be used
 	Target  *big.Rat   // of a countdown: what must come out
+	Letters string     // of a choice: those that may be chosen; "" for the usual ones
 }
 
 // GoldOf returns the gold answer that a label is. A list of texts as JSON holds alternatives, an object with nums and

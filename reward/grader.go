@@ -45,6 +45,9 @@ type finding struct {
 	why     string
 	raised  bool // a published grader breaks here
 	over    bool // a comparison was too large to be worked out
+
+	scored bool    // the reward is score, and not what the verdict earns
+	score  float64 // 0 to 1
 }
 
 // right, wrong and invalid make findings.
@@ -70,6 +73,8 @@ func graders() []grader {
 		{name: "math-verify", help: "the answer as Math-Verify finds and judges it", judge: publishedMathVerify},
 		{name: "gsm8k", help: "as furlong, the label must be a number, #### introduces an answer too", judge: gsm8k},
 		{name: "countdown", help: "an expression of the given numbers, each exactly once, that has the target's value", judge: countdown},
+		{name: "gpqa", help: "the letter that the response chooses is the label; the metadata's valid_letters may be chosen, or A to D", judge: gpqa},
+		{name: "f1", help: "pays the F1 of the words of response and label, case, punctuation and articles aside; right where it is 1", judge: f1},
 		{name: "exact", help: "the response is the label, spaces around it aside", judge: exact},
 		{name: "arithmetic", help: `the last \boxed{integer} is the label`, judge: arithmetic},
 	}
@@ -84,12 +89,20 @@ func Names() []string {
 	return names
 }
 
+// unbuilt are graders of other systems that are not here, and why.
+var unbuilt = map[string]string{
+	"ifbench": "its checks of instructions are a Python package with its own data; --rm-type command with a program that calls it judges by them",
+}
+
 // find returns the grader of a name.
 func find(name string) (grader, error) {
 	for _, g := range graders() {
 		if g.name == name {
 			return g, nil
 		}
+	}
+	if why := unbuilt[name]; why != "" {
+		return grader{}, fmt.Errorf("grader %q is not built in: %s", name, why)
 	}
 	hint := ""
 	if near := nearest.Name(name, Names()); near != "" {
@@ -218,6 +231,9 @@ func (d dispatcher) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 	if f.verdict == rl.Right {
 		s.Reward = 1
 	}
+	if f.scored {
+		s.Reward = f.score
+	}
 	return f, nil
 }
 
@@ -225,6 +241,7 @@ func (d dispatcher) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 // label.
 func goldOf(p *rl.Prompt) Gold {
 	g := GoldOf(p.Label)
+	g.Letters = lettersOf(p)
 	if g.Target != nil || !strings.Contains(string(p.Metadata), `"nums"`) {
 		return g
 	}

@@ -67,7 +67,7 @@ func TestGraders(t *testing.T) {
 func TestNewNamesTheNearest(t *testing.T) {
 	for given, want := range map[string]string{"maths": "math", "gsm8": "gsm8k", "DAPO": "dapo", "aritmetic": "arithmetic", "extract": "exact"} {
 		_, err := New(given)
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("grader is %q, want one of furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, exact, arithmetic; the nearest is %q", given, want)) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("grader is %q, want one of furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, gpqa, f1, exact, arithmetic; the nearest is %q", given, want)) {
 			t.Errorf("New(%q): error is %v, want %q as the nearest", given, err, want)
 		}
 	}

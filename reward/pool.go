@@ -18,7 +18,7 @@ var ErrTimeout = errors.New("grader ran out of time")
 
 // Config is what grading can be told. The zero value is not usable; start from Default.
 type Config struct {
-	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, exact, arithmetic, remote_rm or command; several with weights as furlong:0.8,remote_rm:0.2; a prompt's metadata rm_type goes first"`
+	Type     string        `flag:"rm-type" help:"grader: furlong, math, deepscaler, dapo, math-verify, gsm8k, countdown, gpqa, f1, exact, arithmetic, remote_rm or command; several with weights as furlong:0.8,remote_rm:0.2; a prompt's metadata rm_type goes first"`
 	Workers  int           `flag:"grader-workers" help:"samples graded at once; 0 takes one a processor"`
 	Deadline time.Duration `flag:"grader-timeout" help:"longest time for one sample"`
 	Rules
@@ -146,12 +146,28 @@ func (p *Pool) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 	case j.err == nil && j.sample.Verdict == rl.Ungraded:
 		j.err = errors.New("grader gave no verdict")
 	}
+	s.Note = noteOf(j.finding, j.err)
 	if j.err != nil {
 		spoil(s, j.err.Error())
 		return j.finding, j.err
 	}
 	s.Reward, s.Verdict, s.Why = j.sample.Reward, j.sample.Verdict, j.sample.Why
 	return j.finding, nil
+}
+
+// noteOf returns what is to be noted of a sample.
+func noteOf(f finding, err error) rl.Note {
+	switch {
+	case errors.Is(err, ErrTimeout):
+		return rl.TimedOut
+	case err != nil:
+		return rl.Broke
+	case f.raised:
+		return rl.Breaks
+	case f.over:
+		return rl.TooLarge
+	}
+	return rl.NoNote
 }
 
 // call grades a copy of a sample and turns a panic of the grader into an error.

@@ -147,3 +147,41 @@ func TestValidateNamesFlags(t *testing.T) {
 		t.Errorf("default: %v", err)
 	}
 }
+
+// finds is a judger that finds a sample wrong for a reason.
+type finds finding
+
+func (f finds) judge(_ context.Context, s *rl.Sample) (finding, error) {
+	s.Verdict = rl.Wrong
+	return finding(f), nil
+}
+
+func (f finds) label(context.Context, *rl.Prompt) (finding, error) { return finding(f), nil }
+
+// What a verdict rests on besides a comparison is noted on the sample, and goes away when it is judged again.
+func TestNotes(t *testing.T) {
+	named := func(name string) rl.Rewarder {
+		r, err := New(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for name, tt := range map[string]struct {
+		r           rl.Rewarder
+		text, label string
+		want        rl.Note
+	}{
+		"none":      {named("furlong"), `\boxed{7}`, "7", rl.NoNote},
+		"too large": {graderOf{finds{over: true}}, "", "", rl.TooLarge},
+		"breaks":    {named("dapo"), "Answer: 7", "seven", rl.Breaks},
+		"timed out": {rewarder(func(context.Context, *rl.Sample) error { return context.DeadlineExceeded }), "", "", rl.TimedOut},
+		"broke":     {rewarder(func(context.Context, *rl.Sample) error { panic("x") }), "", "", rl.Broke},
+	} {
+		s := &rl.Sample{Prompt: &rl.Prompt{Label: tt.label}, Text: tt.text, Stop: rl.StopToken, Note: rl.Broke}
+		_ = NewPool(tt.r, Default()).Reward(t.Context(), s) // the note says what the error does
+		if s.Note != tt.want {
+			t.Errorf("%s: note is %d, want %d: %s", name, s.Note, tt.want, s.Why)
+		}
+	}
+}

@@ -35,6 +35,18 @@ var verdictNames = [...]string{"ungraded", "right", "wrong", "invalid"}
 // String returns the verdict's name.
 func (v Verdict) String() string { return verdictNames[v] }
 
+// A Note says what a verdict rests on besides a comparison.
+type Note uint8
+
+// The notes.
+const (
+	NoNote   Note = iota
+	TooLarge      // wrong, since comparing would have taken too long
+	Breaks        // wrong, since the published grader breaks there
+	TimedOut      // invalid, since the grader ran out of time
+	Broke         // invalid, since the grader broke
+)
+
 // A Prompt is one problem, tokenised.
 type Prompt struct {
 	ID     string  // stable over runs: names the problem, not its place
@@ -161,6 +173,7 @@ type Sample struct {
 	Reward  float64
 	Verdict Verdict
 	Why     string // what the grader saw, in words
+	Note    Note   `json:",omitempty"`
 
 	TrainLogProbs []float32 // of the same tokens, by the trainer before the cycle's first step
 	RefLogProbs   []float32 // of the same tokens, by the frozen reference; nil without one

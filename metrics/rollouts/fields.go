@@ -13,10 +13,11 @@ func promptFields(w *walk, all []*rl.Prompt) {
 	lists(w, "prompt.metadata", all, func(p *rl.Prompt) *[]byte { return (*[]byte)(&p.Metadata) })
 }
 
-// verdicts and stops are how many values there are of each.
+// verdicts, stops and notes are how many values there are of each.
 const (
 	verdicts = rl.Invalid + 1
 	stops    = rl.StopText + 1
+	notes    = rl.Broke + 1
 )
 
 // sampleFields are the columns of samples.
@@ -26,6 +27,7 @@ func sampleFields(w *walk, all []*flat) {
 	ints(w, "sample.index", all, func(f *flat) *int { return &f.s.Index })
 	codes(w, "sample.stop", all, stops, func(f *flat) *rl.Stop { return &f.s.Stop })
 	codes(w, "sample.verdict", all, verdicts, func(f *flat) *rl.Verdict { return &f.s.Verdict })
+	codes(w, "sample.note", all, notes, func(f *flat) *rl.Note { return &f.s.Note })
 	reals(w, "sample.reward", all, func(f *flat) *float64 { return &f.s.Reward })
 	reals(w, "sample.advantage", all, func(f *flat) *float64 { return &f.s.Advantage })
 	ints(w, "sample.cached_tokens", all, func(f *flat) *int { return &f.s.CachedTokens })

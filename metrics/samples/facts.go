@@ -16,6 +16,7 @@ type facts struct {
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	Stop       rl.Stop         `json:"stop"`
 	Why        string          `json:"why"`
+	Note       rl.Note         `json:"note,omitempty"`
 	Cached     int             `json:"cached"`
 	Retracted  int             `json:"retracted,omitempty"` // times
 	Sampling   sampling        `json:"sampling"`
@@ -44,7 +45,7 @@ type sampling struct {
 func newFacts(s *Sample, texts [][]byte) facts {
 	p := len(s.Prompt.Tokens)
 	f := facts{
-		Request: s.Request, Prompt: s.Prompt.ID, Set: s.Prompt.Set, Label: s.Prompt.Label, Metadata: s.Prompt.Metadata, Stop: s.Stop, Why: s.Why, Cached: s.CachedTokens, Retracted: s.Retractions,
+		Request: s.Request, Prompt: s.Prompt.ID, Set: s.Prompt.Set, Label: s.Prompt.Label, Metadata: s.Prompt.Metadata, Stop: s.Stop, Why: s.Why, Note: s.Note, Cached: s.CachedTokens, Retracted: s.Retractions,
 		Sampling: sampling(s.Sampling),
 	}
 	if spelled(texts[:p]) != s.Prompt.Text {
@@ -74,7 +75,7 @@ func spelled(texts [][]byte) string {
 // fill puts the facts into s, whose prompt and response tokens are there already.
 func (f facts) fill(s *rl.Sample, texts []string) {
 	p := len(s.Prompt.Tokens)
-	s.Request, s.Stop, s.Why, s.CachedTokens, s.Retractions, s.Sampling = f.Request, f.Stop, f.Why, f.Cached, f.Retracted, rl.Sampling(f.Sampling)
+	s.Request, s.Stop, s.Why, s.Note, s.CachedTokens, s.Retractions, s.Sampling = f.Request, f.Stop, f.Why, f.Note, f.Cached, f.Retracted, rl.Sampling(f.Sampling)
 	s.Prompt.ID, s.Prompt.Set, s.Prompt.Label, s.Prompt.Metadata = f.Prompt, f.Set, f.Label, f.Metadata
 	s.Prompt.Text = strings.Join(texts[:p], "")
 	if f.PromptText != nil {

@@ -57,7 +57,7 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 		Sample: &rl.Sample{
 			Request: int64(r.IntN(1000)), Prompt: p, Index: slot, Response: ids(n), LogProbs: floats(.3), TruncLogProbs: maybe(floats(.2)),
 			TrainLogProbs: maybe(floats(.3)), RefLogProbs: maybe(floats(.3)), Entropy: maybe(floats(.5)), Stop: rl.Stop(1 + r.IntN(3)), Verdict: rl.Verdict(r.IntN(4)), Reward: r.NormFloat64(),
-			Advantage: r.NormFloat64(), Why: "last box is 41", CachedTokens: r.IntN(3), Retractions: r.IntN(2), Sampling: rl.Sampling{Temperature: .8, TopP: .9, TopK: 50, MinP: .1, MaxTokens: 20, StopIDs: []int32{5}, Seed: r.Uint64()},
+			Advantage: r.NormFloat64(), Why: "last box is 41", Note: rl.Note(r.IntN(3)), CachedTokens: r.IntN(3), Retractions: r.IntN(2), Sampling: rl.Sampling{Temperature: .8, TopP: .9, TopK: 50, MinP: .1, MaxTokens: 20, StopIDs: []int32{5}, Seed: r.Uint64()},
 		},
 		Ratio: maybe(floats(1)), Dropped: r.IntN(3) == 0,
 	}
@@ -78,7 +78,7 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 // reports are fields that bodies do not hold: what only rl.Report asks for, and choices, which are for the step alone.
 var reports = map[string]bool{
 	"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true,
-	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true,
+	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true, "rl.Sample.LossMask": true, // the last is kept as Sample.Mask
 }
 
 // batch draws groups of two samples.
