@@ -250,25 +250,22 @@ func (l *Loop) take(ctx context.Context, c int) error {
 	return errors.Join(l.Watch.Span(c, "rollout", "generate", b.T0, b.T1, b.Version), l.Watch.Span(c, "reward", "grade", b.T1, b.T2, b.Version))
 }
 
-// checkVersions makes sure that no token was chosen by a policy that the run has not served, or before its prompt was handed out, and that no token trains that is
-// older than the bound.
+// checkVersions makes sure that no token was chosen by a policy that the run has not served, and that no token trains that is older than the bound.
 func (l *Loop) checkVersions(b *gather.Batch) error {
-	for _, g := range b.Groups {
-		for _, s := range g.Samples {
-			if err := l.checkSample(s, g.From.Count()); err != nil {
-				return fmt.Errorf("prompt %s, sample %d: %w", s.Prompt.ID, s.Index, err)
-			}
+	for _, s := range b.Samples() {
+		if err := l.checkSample(s); err != nil {
+			return fmt.Errorf("prompt %s, sample %d: %w", s.Prompt.ID, s.Index, err)
 		}
 	}
 	return nil
 }
 
-func (l *Loop) checkSample(s *rl.Sample, first int) error {
+func (l *Loop) checkSample(s *rl.Sample) error {
 	n, served, bound := 0, l.version.Count(), l.Config.Bound
 	for _, sp := range s.Versions {
 		c := sp.Version.Count()
-		if c < first || c > served {
-			return fmt.Errorf("tokens of version %v, want %d to %d", sp.Version, first, served)
+		if c < 1 || c > served {
+			return fmt.Errorf("tokens of version %v, want 1 to %d", sp.Version, served)
 		}
 		for i := n; i < n+sp.Tokens && i < len(s.Response); i++ {
 			if bound >= 0 && served-c > bound && trains(s, i) {

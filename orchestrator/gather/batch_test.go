@@ -253,3 +253,20 @@ func TestAdvice(t *testing.T) {
 		}
 	})
 }
+
+// A group that is ended from outside and asked for again has one place in the order, and its tokens.
+func TestRetriedGroupsKeepTheirPlace(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newRig(t, longer, func(r *Run) { r.Unused, r.OverSampling, r.Partial = Retry, 8, partial })
+			defer x.close()
+			x.engine.Stray = func(call, tick int, r rl.Request) bool { return call <= 3 && tick == 2 }
+			b := x.batch(1)
+			if got, want := numbers(b.Groups), []int64{0, 1, 2, 3}; !slices.Equal(got, want) || len(x.engine.Begun) == 0 {
+				t.Errorf("the batch is %v, with %d requests gone on with, want %v and some", got, len(x.engine.Begun), want)
+			}
+			x.train(b)
+			x.checkFates()
+		})
+	}
+}

@@ -115,13 +115,13 @@ func (g *Gatherer) landed(ctx context.Context, x *Group, err error) (wait <-chan
 	case x.open() == 0:
 		g.judge(ctx, x)
 	case x.cut:
-		g.stock.stopped(x, g.resting)
+		return nil, g.stock.stopped(x, g.resting)
 	case err != nil:
 		return nil, g.failed(x, err)
 	case !x.aborted:
 		return nil, true // there was no room for all of it; the others are asked for soon
 	default:
-		g.stock.stopped(x, false)
+		return nil, g.stock.stopped(x, false)
 	}
 	return nil, false
 }

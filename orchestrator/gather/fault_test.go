@@ -297,3 +297,35 @@ func (d *dry) Next(n int) ([]*rl.Prompt, error) {
 	}
 	return d.Prompts.Next(n)
 }
+
+// FuzzGathering breaks what can break at random, in random settings: samples keep their shape, and every prompt, sample and token its place in the account.
+func FuzzGathering(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(seed, uint8(seed), uint8(7*seed))
+	}
+	f.Add(uint64(5), uint8(0x93), uint8(4)) // groups ended from outside and asked for again once counted twice
+	f.Fuzz(func(t *testing.T, seed uint64, settings, sizes uint8) {
+		synctest.Test(t, func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(seed, 6))
+			async := settings&1 == 0
+			x := newRig(t, spread(seed), func(r *Run) {
+				r.Batch, r.PerPrompt, r.MaxRounds, r.Retries = 1+int(sizes)%5, 1+int(sizes/8)%4, 0, int(settings/64)
+				if r.PerPrompt > 1 && settings&2 != 0 {
+					r.Filter = "check_reward_nonzero_std"
+				}
+				if async {
+					newSchedule(seed).run(r)
+					return
+				}
+				r.OverSampling, r.Bound = r.Batch+int(sizes/32), rnd.IntN(4)-1
+				r.Policy = []string{PromptOrder, First, Reservoir}[rnd.IntN(3)]
+				r.Partial = settings&4 != 0 && r.Policy != Reservoir
+				r.MaskOld, r.Unused = r.Partial && settings&8 != 0, []string{Drop, Retry, Mask}[rnd.IntN(3)]
+			})
+			defer x.close()
+			x.spoil(rnd)
+			x.cycles(3, async)
+			x.checkFates()
+		})
+	})
+}

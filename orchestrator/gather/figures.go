@@ -6,6 +6,13 @@ import (
 	"furlong/rl"
 )
 
+// look takes in the age of a group that was looked at.
+func (t *tallied) look(age int) {
+	t.looked++
+	t.ages += age
+	t.oldest = max(t.oldest, age)
+}
+
 // stats adds what has been seen on the way to a batch.
 func (t *tallied) stats(out rl.Stats) rl.Stats {
 	if out == nil {

@@ -325,6 +325,9 @@ func (g *Gatherer) take(cycle int) (*Batch, <-chan struct{}, error) {
 	}
 	b := &Batch{Cycle: cycle, done: make(chan struct{}), T0: g.edge}
 	queue := len(g.stock.ready)
+	for _, x := range g.stock.ready {
+		g.stock.seen.look(age(x, served))
+	}
 	b.Groups = g.stock.pick(cycle)
 	b.Version = oldest(b.Groups)
 	g.finish(b, served.Count())

@@ -21,6 +21,8 @@ type rig struct {
 	prompts *ticktest.Prompts
 	advised []string
 	trained []*Group
+	tokens  int64 // that have trained
+	samples int64
 	end     context.CancelFunc
 	ctx     context.Context //nolint:containedctx // a rig is one test
 }
@@ -75,12 +77,27 @@ func (x *rig) train(b *Batch) {
 	x.t.Helper()
 	for _, g := range b.Groups {
 		checkGroup(x.t, g, x.run)
+		x.count(g)
 		if slices.ContainsFunc(g.Samples, func(s *rl.Sample) bool { return s.Verdict != rl.Invalid }) {
 			x.trained = append(x.trained, g) // the others are dropped as invalid
 		}
 	}
 	if _, err := x.Trained(b.Cycle, true); err != nil {
 		x.t.Fatal(err)
+	}
+}
+
+// count counts what trains of a group, on its own.
+func (x *rig) count(g *Group) {
+	for _, s := range g.Samples {
+		n := 0
+		for i := range s.Response {
+			if s.Verdict != rl.Invalid && (s.LossMask == nil || s.LossMask[i]) {
+				n++
+			}
+		}
+		x.tokens += int64(n)
+		x.samples += int64(btoi(n > 0))
 	}
 }
 
@@ -159,6 +176,9 @@ func (x *rig) checkFates() {
 	a := x.account()
 	if err := a.Check(); err != nil {
 		x.t.Error(err)
+	}
+	if a.Tokens.Trained != x.tokens || a.Samples.Trained != x.samples {
+		x.t.Errorf("%d tokens of %d samples have trained by the account, want %d of %d", a.Tokens.Trained, a.Samples.Trained, x.tokens, x.samples)
 	}
 	there, gone := len(x.fates()), int(sum(a.Prompts.Dropped))
 	if handed := int(x.prompts.Count); there+gone != handed || int(a.Prompts.Generated) != handed {

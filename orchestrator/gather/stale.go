@@ -27,13 +27,12 @@ func (s *stock) fresh(list []*Group, served int, finished bool) []*Group {
 	var stay []*Group
 	for _, g := range list {
 		a := age(g, rl.NewVersion(0, served))
-		if finished {
-			s.seen.looked++
-			s.seen.ages += a
-			s.seen.oldest = max(s.seen.oldest, a)
+		stale := s.run.Bound >= 0 && a > s.run.Bound && !(s.run.Unused == Mask && s.someFresh(g, served, finished))
+		if stale && finished {
+			s.seen.look(a)
 		}
 		switch {
-		case s.run.Bound < 0 || a <= s.run.Bound || s.run.Unused == Mask && s.someFresh(g, served, finished):
+		case !stale:
 			stay = append(stay, g)
 		case s.run.Unused == Retry:
 			s.seen.stale++

@@ -150,6 +150,9 @@ func TestNoTokenIsTooOld(t *testing.T) {
 				t.Errorf("%d groups wait and %d requests flew, want at most %d and %d", n, x.engine.Most, x.run.capacity(), x.run.budget())
 			}
 			a := x.Account()
+			if a.Prompts.Dropped[Surplus] != 0 {
+				t.Errorf("%d groups were cut off, want all kept", a.Prompts.Dropped[Surplus])
+			}
 			stale[s.unused] += a.Tokens.Dropped[Stale] + a.Tokens.Masked[Stale]
 		})
 	}
@@ -233,7 +236,7 @@ func (x *rig) revive() *rig {
 	}
 	s := x.saved(2)
 	x.close()
-	y := &rig{t: x.t, engine: x.engine, prompts: &ticktest.Prompts{}, trained: x.trained}
+	y := &rig{t: x.t, engine: x.engine, prompts: &ticktest.Prompts{}, trained: x.trained, tokens: x.tokens, samples: x.samples}
 	y.ctx, y.end = context.WithCancel(x.t.Context())
 	y.Gatherer = New(x.run, y.parts(gradeByPlace))
 	if err := y.Restore(s); err != nil {

@@ -240,22 +240,23 @@ func (s *stock) graded(g *Group) {
 	s.ready = append(s.ready, g)
 }
 
-// stopped decides about a group that came back unfinished: the batch was full, or all is to rest (keep), or somebody else ended it.
-func (s *stock) stopped(g *Group, keep bool) {
+// stopped decides about a group that came back unfinished: the batch was full, or all is to rest (keep), or somebody else ended it. It reports whether the group
+// is to go on at once.
+func (s *stock) stopped(g *Group, keep bool) (again bool) {
 	switch {
 	case keep || g.cut && s.run.Partial:
 		s.back(g)
 	case g.cut:
 		s.seen.surplus += g.tokens()
 		s.drop(g, Surplus)
+	case s.run.Unused == Retry:
+		s.seen.aborted++
+		return true
 	default:
 		s.seen.aborted++
-		if s.run.Unused == Retry {
-			s.back(g)
-			return
-		}
 		s.drop(g, Aborted)
 	}
+	return false
 }
 
 // failed decides about a group that the engine failed at, and reports whether it is to be tried again.
