@@ -29,22 +29,25 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusServiceUnavailable, api.Error{Error: fmt.Sprintf("%d streams are open, the most there can be", maxStreams), Hint: "close other tabs"})
 		return
 	}
-	err := s.o.Shelf.Use(r.PathValue("run"), func(run *store.Run) error {
-		from, err := place(r, run)
-		if err != nil {
-			return err
-		}
-		st := &stream{w: w, c: http.NewResponseController(w), run: run, tail: run.Follow(from)}
-		st.begin()
-		if r.Method == http.MethodHead {
-			return st.flush()
-		}
-		st.follow(r.Context(), s.look)
-		return nil
-	})
+	err := s.o.Shelf.Use(r.PathValue("run"), func(run *store.Run) error { return s.stream(r.Context(), w, r, run) })
 	if err != nil {
 		s.fail(w, r, err)
 	}
+}
+
+// stream answers with events of a run until ctx ends.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *http.Request, run *store.Run) error {
+	from, err := place(r, run)
+	if err != nil {
+		return err
+	}
+	st := &stream{w: w, c: http.NewResponseController(w), run: run, tail: run.Follow(from)}
+	st.begin()
+	if r.Method == http.MethodHead {
+		return st.flush()
+	}
+	st.follow(ctx, s.look)
+	return nil
 }
 
 // place returns where a stream begins: behind the last event that a browser had, or at a place that is asked for, or with what comes next.

@@ -38,9 +38,9 @@ func listen(t testing.TB, address, query, last string) (events <-chan event, end
 		t.Fatalf("events: %s", resp.Status)
 	}
 	out := make(chan event, 1000)
+	t.Cleanup(func() { resp.Body.Close() })
 	go func() {
 		defer close(out)
-		defer resp.Body.Close()
 		var e event
 		lines := bufio.NewScanner(resp.Body)
 		lines.Buffer(nil, 1<<22)

@@ -73,7 +73,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // recover turns a panic into an answer and a line.
 func (s *Server) recover(w http.ResponseWriter, r *http.Request) {
 	p := recover()
-	if p == nil || p == http.ErrAbortHandler {
+	if err, _ := p.(error); p == nil || errors.Is(err, http.ErrAbortHandler) {
 		return
 	}
 	s.o.Log.Error("page failed", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))

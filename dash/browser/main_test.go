@@ -74,7 +74,7 @@ func program(t *testing.T, name, pkg string) string {
 
 func furlong(t *testing.T) string { return program(t, "furlong", "./cmd/furlong") }
 
-func dashgen(t *testing.T) string { return program(t, "dashgen", "./dash/dashgen/main") }
+func dashgen(t *testing.T) string { return program(t, "dashgen", "./cmd/dashgen") }
 
 var (
 	doneMu sync.Mutex

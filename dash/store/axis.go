@@ -7,9 +7,6 @@ import (
 	"furlong/metrics/run"
 )
 
-// The axes that rows can be laid along.
-var axes = []string{"cycle", "step", "time", "tokens"}
-
 // tokensKey counts the tokens trained on.
 const tokensKey = "train/tokens_total"
 

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"furlong/dash/api"
 	"furlong/metrics"
@@ -302,15 +303,7 @@ func quote(word string) string {
 	if bare.MatchString(word) {
 		return word
 	}
-	out := "'"
-	for _, c := range []byte(word) {
-		if c == '\'' {
-			out += `'\''`
-			continue
-		}
-		out += string([]byte{c})
-	}
-	return out + "'"
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // entries lists a folder of the run, nothing if it is not there.

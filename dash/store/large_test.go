@@ -14,7 +14,7 @@ func large(b *testing.B) *Run {
 	b.Helper()
 	dir := os.Getenv("FURLONG_DASH_RUN")
 	if dir == "" {
-		b.Skip("FURLONG_DASH_RUN names no run; go run ./dash/dashgen/main DIR makes one")
+		b.Skip("FURLONG_DASH_RUN names no run; go run ./cmd/dashgen DIR makes one")
 	}
 	self, err := run.Self()
 	if err != nil {

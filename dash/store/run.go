@@ -96,8 +96,7 @@ func (r *Run) look() error {
 
 // broken says that a file could not be read.
 func (r *Run) broken(file string, err error) error {
-	var a *Asked
-	if errors.As(err, &a) {
+	if _, ok := errors.AsType[*Asked](err); ok {
 		return err
 	}
 	return asked(Broken, "%s", plainError(err)).in(file)
@@ -105,8 +104,7 @@ func (r *Run) broken(file string, err error) error {
 
 // plainError drops the path of the run from the message of the system, since the file is named beside it.
 func plainError(err error) string {
-	var p *os.PathError
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*os.PathError](err); ok {
 		return fmt.Sprintf("%s: %v", p.Op, p.Err)
 	}
 	return err.Error()
@@ -233,7 +231,6 @@ func (a *alarmFile) add(offset int64, line []byte) error {
 
 // twice remembers which rows were written twice, and whether they are equal.
 type twice struct {
-	table  *table
 	resets int
 	done   int
 	all    []metrics.Repeat

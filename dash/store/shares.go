@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -38,7 +39,7 @@ func (d *drawer) shares() error {
 	defer x.mu.Unlock()
 	e, rows, err := x.cycle(d.out.Cycle, "")
 	if err != nil {
-		if a, ok := err.(*Asked); ok && a.Status == Missing {
+		if a, ok := errors.AsType[*Asked](err); ok && a.Status == Missing {
 			d.out.Note = "There are no samples of this cycle."
 			return nil
 		}

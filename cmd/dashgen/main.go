@@ -1,4 +1,4 @@
-// Command main of dashgen makes a run that never happened, for tests of what shows runs. It is no part of furlong.
+// Command dashgen makes a run that never happened, for tests of what shows runs. It is no part of furlong.
 package main
 
 import (
