@@ -117,6 +117,9 @@ func (f *Figure) keys(p *plot, wide float64) (top float64) {
 	if n := len(f.Odd); n > 0 {
 		all = append(all, key{name: plural(n) + " not finite", colour: Warn, dot: Cross})
 	}
+	if _, y := f.extents(); y.flattened(f.Y) {
+		all = append(all, key{name: "axis not from 0"})
+	}
 	if f.Note != "" {
 		all = nil
 	}
@@ -161,11 +164,7 @@ func (k key) draw(p *plot, x, y float64) {
 
 // frame makes the scales and draws grid and ticks.
 func (f *Figure) frame(p *plot, wide, high, top float64) {
-	x, y := nothing(), nothing()
-	for _, m := range f.Marks {
-		m.extents(&x, &y, f.X.Log, f.Y.Log)
-	}
-	x.add(f.X.Log, f.Odd...)
+	x, y := f.extents()
 	p.top, p.bottom = top, high-24
 	if f.X.Label != "" {
 		p.bottom -= lineHigh
@@ -179,9 +178,16 @@ func (f *Figure) frame(p *plot, wide, high, top float64) {
 	if f.X.Label != "" {
 		p.text((p.left+p.right)/2, high-8, Middle, textSize, false, Grey, f.X.Label)
 	}
-	if p.y.broken {
-		p.text(p.left+4, p.bottom-5, Start, 10, false, Grey, "axis from "+p.y.label(p.y.ticks[0]))
+}
+
+// extents returns what the axes have to show.
+func (f *Figure) extents() (x, y extent) {
+	x, y = nothing(), nothing()
+	for _, m := range f.Marks {
+		m.extents(&x, &y, f.X.Log, f.Y.Log)
 	}
+	x.add(f.X.Log, f.Odd...)
+	return x, y
 }
 
 // widest returns how wide the widest number at the left is.

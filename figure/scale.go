@@ -15,6 +15,7 @@ type Axis struct {
 	Log   bool
 	// Zero asks a linear axis to begin at 0, unless that leaves the data less than a third of the height, and a logarithmic one to give zeros a lane of their own.
 	Zero  bool
+	Foot  bool       // a linear axis begins at 0, whatever that does to the data
 	Tight bool       // ends where the data end, without air
 	Whole bool       // ticks at whole numbers only
 	Unit  TickUnit   // how ticks are printed
@@ -63,7 +64,6 @@ type scale struct {
 	step     float64
 	unit     TickUnit
 	lane     float64 // pixel of zeros on a logarithmic axis; NaN without a lane
-	broken   bool    // a linear axis that was asked to begin at 0 and does not
 }
 
 // laneHigh is how far the lane of zeros lies below a logarithmic axis.
@@ -78,7 +78,7 @@ func newScale(a Axis, e extent, from, to, apart float64) scale {
 	}
 	if a.Range != [2]float64{} {
 		e.lo, e.hi = a.Range[0], a.Range[1]
-		a.Tight, a.Zero = true, false
+		a.Tight, a.Zero, a.Foot = true, false, false
 	}
 	most := max(2, math.Floor(math.Abs(to-s.from)/apart))
 	if a.Log {
@@ -100,9 +100,9 @@ func (s *scale) fit(e extent, a Axis) {
 		e.lo, e.hi = 0, 1
 	}
 	s.lo, s.hi = e.lo, e.hi
-	zero := a.Zero && e.lo >= 0
-	if zero && e.hi-e.lo < e.hi/3 && e.lo < e.hi {
-		zero, s.broken = false, true
+	zero := (a.Zero || a.Foot) && e.lo >= 0
+	if e.flattened(a) {
+		zero = false
 	}
 	if zero {
 		s.lo = 0
@@ -117,6 +117,11 @@ func (s *scale) fit(e extent, a Axis) {
 			s.lo -= air
 		}
 	}
+}
+
+// flattened reports whether an axis is asked to begin at 0, and would leave the data less than a third of the height.
+func (e extent) flattened(a Axis) bool {
+	return a.Zero && !a.Foot && !a.Log && a.Range == [2]float64{} && e.lo >= 0 && e.lo < e.hi && e.hi-e.lo < e.hi/3
 }
 
 func one(b bool) float64 {

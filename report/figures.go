@@ -324,7 +324,7 @@ func (r *Run) truncated() *figure.Figure {
 }
 
 func (r *Run) throughput() *figure.Figure {
-	f := &figure.Figure{Title: "Throughput", Y: figure.Axis{Label: "tokens a second", Unit: figure.Kilo, Zero: true}}
+	f := &figure.Figure{Title: "Throughput", Y: figure.Axis{Label: "tokens a second", Unit: figure.Kilo, Foot: true}}
 	for _, s := range []struct {
 		name, series string
 		colour       figure.Colour
@@ -350,7 +350,7 @@ func (r *Run) throughput() *figure.Figure {
 var phaseColours = []figure.Colour{figure.Blue, figure.Olive, figure.Orange, figure.Teal, figure.Purple, figure.Slate, figure.Idle}
 
 func (r *Run) clock() *figure.Figure {
-	f := &figure.Figure{Title: "Time by phase", Y: figure.Axis{Label: "seconds a cycle", Zero: true}}
+	f := &figure.Figure{Title: "Time by phase", Y: figure.Axis{Label: "seconds a cycle", Foot: true}}
 	if r.data.of("perf/step_time").N == 0 {
 		f.Note = "Not measured yet."
 		return f
@@ -402,7 +402,7 @@ func phaseName(name string) string {
 
 func (r *Run) staleness() *figure.Figure {
 	mean, peak := r.data.of("rollout/staleness/mean"), r.data.of("rollout/staleness/max")
-	f := &figure.Figure{Title: "Staleness", Y: figure.Axis{Label: "versions behind", Zero: true, Whole: true}, Odd: mean.Odd}
+	f := &figure.Figure{Title: "Staleness", Y: figure.Axis{Label: "versions behind", Foot: true, Whole: true}, Odd: mean.Odd}
 	if mean.N == 0 {
 		f.Note = "Not measured yet."
 		return f

@@ -53,15 +53,18 @@ func number(n any) float64 {
 	return math.NaN()
 }
 
-// HTML returns the page. It is shorter than [Largest]: where it would not be, samples show fewer tokens, and at last none.
-func (r *Run) HTML() ([]byte, error) {
+// HTML returns the page. It is shorter than [Largest]: where it would not be, there are fewer samples, and at last none.
+func (r *Run) HTML() ([]byte, error) { return r.within(Largest) }
+
+// within returns the page with as many samples as so many bytes have room for.
+func (r *Run) within(limit int) ([]byte, error) {
 	v := r.view()
 	for {
 		var b bytes.Buffer
 		if err := page.Execute(&b, v); err != nil {
 			return nil, fmt.Errorf("report of %s: %w", r.Dir, err)
 		}
-		if b.Len() < Largest || len(v.Samples) == 0 {
+		if b.Len() < limit || len(v.Samples) == 0 {
 			return b.Bytes(), nil
 		}
 		v.Samples = v.Samples[:len(v.Samples)/2]

@@ -156,8 +156,45 @@ func (m *maker) samples(c, n int) {
 	m.must(m.dir.WriteSamples(b))
 }
 
-// whole writes a run of 60 cycles with everything, and a hole of four cycles.
+// wholes are the runs that whole has written, by whether they are exact.
+var wholes = map[bool]string{}
+
+// whole returns a copy of a run of 60 cycles with everything, and a hole of four cycles.
 func whole(t *testing.T, exact bool) string {
+	if wholes[exact] == "" {
+		dir, err := os.MkdirTemp(scratch, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(dir, os.DirFS(write(t, exact))); err != nil {
+			t.Fatal(err)
+		}
+		wholes[exact] = dir
+	}
+	dir := filepath.Join(t.TempDir(), "a-run")
+	if err := os.CopyFS(dir, os.DirFS(wholes[exact])); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// scratch is a folder for what several tests read.
+var scratch string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "report")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	scratch = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func write(t *testing.T, exact bool) string {
 	m := begin(t, "")
 	_, err := m.dir.WriteConfig(map[string]run.Setting{
 		"recipe": {Value: "tiny-arithmetic", Origin: "default"}, "num-rollout": {Value: 60, Origin: "flag"}, "loop": {Value: "sync", Origin: "recipe tiny-arithmetic"}, "lr": {Value: 1e-5, Origin: "file it's.flags"},
@@ -476,19 +513,18 @@ func TestPick(t *testing.T) {
 func TestLarge(t *testing.T) {
 	m := begin(t, "")
 	m.row(1, values(1, false))
-	m.samples(1, 2500)
+	m.samples(1, 900)
 	m.must(m.dir.End(run.Finished, ""))
 	r := read(t, m.dir.Path())
 	page := html(t, r)
-	if len(page) > Largest || len(r.Samples[0].Cells) > Tokens/10 || !strings.Contains(page, " tokens …") {
+	if len(page) > Largest || len(r.Samples[0].Cells) > Tokens/10 || !strings.Contains(page, " tokens …") || strings.Contains(page, "left out: the page") {
 		t.Errorf("%d bytes, %d tokens of a sample", len(page), len(r.Samples[0].Cells))
 	}
-	r, err := Read(m.dir.Path(), self, noon, 1_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page := html(t, r); len(page) > Largest || !strings.Contains(page, "Further samples are left out") {
-		t.Errorf("%d bytes with all tokens, want less than %d", len(page), Largest)
+	for _, limit := range []int{100_000, 10_000} {
+		b, err := r.within(limit)
+		if err != nil || len(b) > max(limit, 60_000) || !strings.Contains(string(b), "Further samples are left out") {
+			t.Errorf("%d bytes where there is room for %d, %v", len(b), limit, err)
+		}
 	}
 }
 

@@ -181,7 +181,7 @@ func (s *Sentence) attested(r Run) string {
 	}
 	again := ""
 	if n := r.Points["update/retries"].sum(); n > 0 {
-		again = fmt.Sprintf(" %s were sent again.", Count(n))
+		again = fmt.Sprintf(" %s sent again.", plural(n, "update"))
 	}
 	switch missing := float64(len(p.Y)) - p.sum(); {
 	case missing == 0:

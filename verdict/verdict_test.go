@@ -173,7 +173,7 @@ func TestHonest(t *testing.T) {
 			}
 		}, Warn, "3 of 60 updates not attested."},
 		{"attests nothing", func(_ int, v map[string]float64) { v["update/attested"] = 0 }, Warn, "No update attested: the engine attests nothing."},
-		{"retried", func(c int, v map[string]float64) { v["update/retries"] = float64(c / 60) }, OK, "Every update attested. 1 were sent again."},
+		{"retried", func(c int, v map[string]float64) { v["update/retries"] = float64(c / 60) }, OK, "Every update attested. 1 update sent again."},
 		{"after updates", func(c int, v map[string]float64) {
 			v["update/version"] = float64(c / 4)
 			v["train/logp_diff/max"], v["train/logp_diff/mean"] = 1, 0.1+0.01*float64(c%7)
