@@ -244,8 +244,8 @@ func (l *Loop) take(ctx context.Context, c int) error {
 	rolloutStats(l.report.Stats, b, l.version)
 	maps.Copy(l.report.Stats, b.Stats)
 	l.report.Stats["rollout/staleness/steps"] = float64(l.trained - l.pushed)
-	if b.T1.IsZero() {
-		return nil // generated before a restart
+	if b.T1.IsZero() || l.Config.Loop == FullyAsync {
+		return nil // generated before a restart, or all the while
 	}
 	return errors.Join(l.Watch.Span(c, "rollout", "generate", b.T0, b.T1, b.Version), l.Watch.Span(c, "reward", "grade", b.T1, b.T2, b.Version))
 }
@@ -322,8 +322,9 @@ func (l *Loop) lastSaved() string {
 func (l *Loop) publish(ctx context.Context) error {
 	now := l.Clock()
 	timeSplit(l.report.Stats, l.times, now.Sub(l.toldAt).Seconds())
-	overlap(l.report.Stats, l.gather.Busy(now), l.work, gather.Interval{From: l.toldAt, To: now})
-	l.work = nil
+	if err := l.overlapped(gather.Interval{From: l.toldAt, To: now}); err != nil {
+		return err
+	}
 	maps.Copy(l.report.Stats, l.update)
 	l.report.Version = l.version
 	l.times, l.update, l.toldAt, l.told = rl.Stats{}, rl.Stats{}, now, l.report.Cycle

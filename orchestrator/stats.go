@@ -45,7 +45,9 @@ func rolloutStats(stats rl.Stats, b *gather.Batch, served rl.Version) {
 	if !b.T1.IsZero() {
 		seconds := b.T1.Sub(b.T0).Seconds()
 		stats["perf/rollout_time"], stats["perf/reward_time"] = seconds, b.T2.Sub(b.T1).Seconds()
-		stats["perf/tokens_per_gpu_per_sec"] = tokens / max(seconds, 1e-9)
+		if seconds > 0 {
+			stats["perf/tokens_per_gpu_per_sec"] = tokens / seconds
+		}
 	}
 }
 

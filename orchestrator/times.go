@@ -40,9 +40,30 @@ func (l *Loop) spent(k Kind, t0, t1 time.Time) {
 	}
 }
 
-// overlap writes how much of the cycle the two engines were at work at once, and how much of it either stood still.
-func overlap(stats rl.Stats, rollout, trainer []gather.Interval, cycle gather.Interval) {
-	drawn, worked, both := 0.0, 0.0, 0.0
+// overlapped writes when the rollout engine was at work in a cycle: the figures, and where samples are drawn all the while, the spans.
+func (l *Loop) overlapped(cycle gather.Interval) error {
+	drawn := l.gather.Busy(cycle.To)
+	seconds := overlap(l.report.Stats, drawn, l.work, cycle)
+	l.work = nil
+	if l.Config.Loop != FullyAsync {
+		return nil
+	}
+	l.report.Stats["perf/rollout_time"] = seconds
+	if seconds > 0 {
+		l.report.Stats["perf/tokens_per_gpu_per_sec"] = l.report.Stats["rollout/tokens"] / seconds
+	}
+	for _, d := range drawn {
+		if err := l.Watch.Span(l.report.Cycle, "rollout", "generate", d.From, d.To, l.version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// overlap writes how much of the cycle the two engines were at work at once, and how much of it either stood still. It returns the seconds in which samples
+// were drawn.
+func overlap(stats rl.Stats, rollout, trainer []gather.Interval, cycle gather.Interval) (drawn float64) {
+	worked, both := 0.0, 0.0
 	for _, r := range rollout {
 		drawn += shared(r, cycle)
 		for _, t := range trainer {
@@ -55,6 +76,7 @@ func overlap(stats rl.Stats, rollout, trainer []gather.Interval, cycle gather.In
 	whole := max(cycle.To.Sub(cycle.From).Seconds(), 1e-9)
 	stats["perf/overlap_ratio"] = both / max(drawn, 1e-9)
 	stats["perf/bubble_ratio"] = max(0, 1-(drawn+worked)/(2*whole))
+	return drawn
 }
 
 // shared returns how many seconds two intervals have in common.

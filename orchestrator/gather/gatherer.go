@@ -164,8 +164,7 @@ func (g *Gatherer) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.t0 = g.parts.Clock()
-	g.busy.up(x.t0)
+	g.busy.up(g.parts.Clock())
 	g.wg.Go(func() { g.draw(ctx, x) })
 	return nil
 }
@@ -203,15 +202,18 @@ func (g *Gatherer) finish(b *Batch, served int) {
 	g.stock.veil(b.Groups, served, b.Version.Count())
 	b.filling = true
 	for _, x := range b.Groups {
-		if x.t1.After(b.T1) {
-			b.T1 = x.t1
-		}
+		b.T1, b.T2 = later(b.T1, x.t1), later(b.T2, x.t2)
 	}
-	b.T2 = g.parts.Clock()
-	if b.T1.Before(b.T0) {
-		b.T1 = b.T0
-	}
+	b.T1 = later(b.T0, b.T1)
+	b.T2 = later(b.T1, b.T2)
 	g.advise()
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // advise warns of a filter that keeps next to nothing.

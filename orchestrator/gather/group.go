@@ -15,11 +15,11 @@ type Group struct {
 	Failed  int            `json:"failed,omitempty"` // calls of the engine that ended in an error
 	Masked  map[string]int `json:"masked,omitempty"` // tokens that do not train, by reason, once it is in a batch
 
-	judging bool // all drawn, on its way through the grader
-	cut     bool // it is to come back as it is
-	most    int  // requests that the engine is asked for at once, where it had no room for all; 0 for any number
-	aborted bool // a sample came back unfinished
-	t0, t1  time.Time
+	judging bool      // all drawn, on its way through the grader
+	cut     bool      // it is to come back as it is
+	most    int       // requests that the engine is asked for at once, where it had no room for all; 0 for any number
+	aborted bool      // a sample came back unfinished
+	t1, t2  time.Time // its last sample, its verdicts
 }
 
 // number returns the place of the group's prompt among all that were handed out.

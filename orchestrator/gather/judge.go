@@ -78,6 +78,7 @@ func (g *Gatherer) book(list []*Group, broken map[*Group]error) {
 			continue
 		}
 		g.stock.unjudged = 0
+		x.t2 = g.parts.Clock()
 		g.stock.graded(x)
 	}
 	g.changed()
