@@ -160,14 +160,14 @@ func (k knownFlag) row(w io.Writer) {
 		}
 		return "`" + cell(text) + "`"
 	}
-	why := cell(k.Why)
+	why := []string{cell(k.Why)}
 	for _, s := range k.Senses {
-		why += "; " + code(s)
+		why = append(why, code(s))
 	}
 	for _, o := range k.Others {
-		why += "; also " + code("--"+o)
+		why = append(why, "also "+code("--"+o))
 	}
-	fmt.Fprintf(w, "| %s | %s | %s | %s |\n", code(k.spelling()), code(k.Default), cell(k.fate()), why)
+	fmt.Fprintf(w, "| %s | %s | %s | %s |\n", code(k.spelling()), code(k.Default), cell(k.fate()), strings.Join(why, "; "))
 }
 
 const flagsHead = `# Flags
