@@ -124,10 +124,10 @@ func (s *Shelf) take(id string) (*opened, error) {
 		}
 		o = &opened{run: r}
 		s.open[id] = o
-		s.shrink()
 	}
 	s.clock++
 	o.users, o.used = o.users+1, s.clock
+	s.shrink()
 	return o, nil
 }
 
