@@ -33,7 +33,7 @@ func (r *replaying) print() error {
 
 func (f *cycleFinding) print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "\ncycle %d\trecorded\treplayed\t\n", f.Cycle)
+	fmt.Fprintf(w, "\ncycle %d\trecorded\treplayed\n", f.Cycle)
 	same := 0
 	for _, p := range f.Figures {
 		if p.same() {
