@@ -44,6 +44,9 @@ func (l *Loop) saveLast(ctx context.Context) error {
 	if err := l.settle(); err != nil {
 		return err
 	}
+	if err := l.examined(); err != nil {
+		return err
+	}
 	endless := l.Config.Loop == FullyAsync
 	if l.Dir == "" || l.trained == 0 || l.trained == l.saved && !endless || l.trained%l.Config.PushEvery != 0 {
 		return nil

@@ -67,6 +67,8 @@ type Loop struct {
 	Decode  func([]int32) string
 	// Eval evaluates what is served, which trails the trainer by lag cycles; nil: nothing is evaluated.
 	Eval func(ctx context.Context, cycle, lag int) error
+	// Examine has engines of their own take up the weights after a cycle, and returns what evaluates them, which runs beside the loop; needed for Config.Apart.
+	Examine func(ctx context.Context, cycle int, w rl.Weights) (evaluate func(context.Context) error, err error)
 	// Evaluated reports whether an earlier start of the run has evaluated a cycle; nil: none has.
 	Evaluated func(cycle int) bool
 	// Rescore has the rollout engine look itself over, and compute samples again away from all that it keeps; nil where it can't.
@@ -95,6 +97,7 @@ type Loop struct {
 	base    int               // epoch of the run's first start
 	saved   int               // cycle of the newest checkpoint
 	writing *writing          // the checkpoint being written beside the run; nil: none
+	exam    *exam             // the evaluation that goes on beside the run; nil: none
 	report  Report            // of the cycle in hand
 	update  rl.Stats          // of the updates since the last report
 	times   rl.Stats          // seconds by step since the last report
@@ -134,6 +137,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	l.begin()
 	gen, stop := l.generation(ctx)
 	defer l.wg.Wait()
+	defer l.dismiss()
 	defer l.gather.Close()
 	defer stop()
 	for a := range l.plan().Actions() {
@@ -199,7 +203,7 @@ func (l *Loop) act(ctx, gen context.Context, a Action) error {
 }
 
 // lanes are the rows of the timeline that steps of the driver belong to.
-var lanes = map[Kind]string{Push: "update", Eval: "eval", Await: "wait", Train: "train", Save: "save", Sync: "wait", Park: "wait"}
+var lanes = map[Kind]string{Push: "update", Eval: "eval", Await: "wait", Train: "train", Save: "save", Sync: "wait", Park: "wait", Examine: "eval"}
 
 func (l *Loop) do(ctx, gen context.Context, a Action) error {
 	switch a.Kind {
@@ -207,6 +211,10 @@ func (l *Loop) do(ctx, gen context.Context, a Action) error {
 		return l.push(ctx)
 	case Eval:
 		return l.Eval(ctx, a.Cycle, l.trained-l.pushed)
+	case Examine:
+		return l.examine(ctx, a.Cycle)
+	case Examined:
+		return l.examined()
 	case Start:
 		return l.gather.Begin(gen, a.Cycle)
 	case Open:

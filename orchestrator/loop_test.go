@@ -132,6 +132,7 @@ type diary struct {
 	reports []Report
 	updates []Update
 	cancel  func() // instead of dying
+	onCycle func(c int)
 }
 
 func (d *diary) Phase(Action) { d.steps++ }
@@ -154,6 +155,9 @@ func (d *diary) Updated(u *Update) error {
 
 func (d *diary) Cycle(r *Report) error {
 	d.reports = append(d.reports, *r)
+	if d.onCycle != nil {
+		d.onCycle(r.Cycle)
+	}
 	return nil
 }
 

@@ -21,9 +21,11 @@ const (
 	Publish             // what a finished cycle has to say: metrics, samples
 	Open                // let samples be drawn without end
 	Park                // bring all that is drawn to rest, so that it can be saved
+	Examine             // begin to evaluate the trainer's weights on engines of their own, beside what follows
+	Examined            // wait until that evaluation is there
 )
 
-var kindNames = [...]string{"push", "eval", "start", "await", "train", "save", "sync", "publish", "open", "park"}
+var kindNames = [...]string{"push", "eval", "start", "await", "train", "save", "sync", "publish", "open", "park", "examine", "examined"}
 
 // The loops.
 const (
@@ -58,6 +60,7 @@ type Plan struct {
 	WithSave     bool   // there is somewhere to save to
 	ResumedAfter int    // the last cycle of the checkpoint that the run goes on from; 0 at a fresh start
 	Evaluated    bool   // what was due to be evaluated there has been
+	Apart        bool   // evaluations have engines of their own, and nothing waits for them but the next one and checkpoints
 
 	Asked func() bool // somebody asks for a checkpoint beyond the planned ones, at the end of a cycle; nil: nobody does
 }
@@ -89,6 +92,9 @@ func (p Plan) Validate() error {
 	if p.PushEvery > 1 && p.SaveEvery%p.PushEvery != 0 {
 		bad("--save-interval is %d, want a multiple of --update-weights-interval (%d): a checkpoint between pushes does not hold the weights being served", p.SaveEvery, p.PushEvery)
 	}
+	if p.Apart && p.PushEvery > 1 && p.EvalEvery%p.PushEvery != 0 {
+		bad("--eval-interval is %d with --eval-url, want a multiple of --update-weights-interval (%d): between pushes the trainer's weights have no version", p.EvalEvery, p.PushEvery)
+	}
 	if p.Loop == Synchronous && p.PushEvery > 1 {
 		bad("--update-weights-interval is %d with --loop sync, which pushes every cycle: use 1, or --loop one-step-off", p.PushEvery)
 	}
@@ -109,7 +115,9 @@ func (p Plan) Actions() iter.Seq[Action] {
 		first := p.ResumedAfter + 1
 		emit := emitter{yield: yield}
 		emit.do(Push, p.ResumedAfter)
-		emit.when(p.evalDue(p.ResumedAfter) && !p.Evaluated, Eval, p.ResumedAfter)
+		if p.evalDue(p.ResumedAfter) && !p.Evaluated {
+			p.evaluate(&emit, p.ResumedAfter)
+		}
 		emit.when(p.Loop == OneStepOff && first <= p.End(), Start, first)
 		emit.when(p.Loop == FullyAsync && first <= p.End(), Open, first)
 		for c := first; c <= p.End(); c++ {
@@ -119,7 +127,19 @@ func (p Plan) Actions() iter.Seq[Action] {
 			}
 			p.cycle(&emit, c)
 		}
+		emit.examinedBefore(true)
 	}
+}
+
+// evaluate emits what evaluates the weights after cycle c. Apart, one evaluation goes on at a time.
+func (p Plan) evaluate(emit *emitter, c int) {
+	if !p.Apart {
+		emit.do(Eval, c)
+		return
+	}
+	emit.examinedBefore(true)
+	emit.do(Examine, c)
+	emit.examining, emit.examined = true, c
 }
 
 // endless emits the steps of cycle c where samples are drawn without end: neither a push nor an evaluation waits for them. Before a save, and after the last batch,
@@ -131,11 +151,14 @@ func (p Plan) endless(emit *emitter, c int) {
 	emit.do(Train, c)
 	emit.do(Publish, c)
 	save := p.saveDue(c)
+	emit.examinedBefore(save)
 	emit.when(save && !last, Park, c)
 	emit.when(save, Save, c)
 	emit.when(p.pushDue(c), Push, c)
 	emit.when(save && !last, Open, c+1)
-	emit.when(p.evalDue(c), Eval, c)
+	if p.evalDue(c) {
+		p.evaluate(emit, c)
+	}
 }
 
 // saveDue reports whether a checkpoint is taken after cycle c.
@@ -158,10 +181,13 @@ func (p Plan) cycle(emit *emitter, c int) {
 	emit.do(Train, c)
 	emit.do(Publish, c)
 	save, push := p.saveDue(c), p.pushDue(c)
+	emit.examinedBefore(save)
 	emit.when(ahead && !last && (save || push), Sync, c+1)
 	emit.when(save, Save, c)
 	emit.when(push, Push, c)
-	emit.when(p.evalDue(c), Eval, c)
+	if p.evalDue(c) {
+		p.evaluate(emit, c)
+	}
 }
 
 // askedAt reports whether a checkpoint is asked for that can be taken after cycle c. One asked for between pushes waits for the next.
@@ -179,8 +205,19 @@ func every(c, interval int) bool { return interval > 0 && c%interval == 0 }
 
 // An emitter yields until it is told to stop.
 type emitter struct {
-	yield   func(Action) bool
-	stopped bool
+	yield     func(Action) bool
+	stopped   bool
+	examining bool // an evaluation goes on
+	examined  int  // its cycle
+}
+
+// examinedBefore emits the end of the evaluation that goes on, where something must come after it: the next one, the end, or a checkpoint. An evaluation that a
+// kill cuts off is then due again where the run goes on.
+func (e *emitter) examinedBefore(due bool) {
+	if due && e.examining {
+		e.do(Examined, e.examined)
+		e.examining = false
+	}
 }
 
 func (e *emitter) do(k Kind, cycle int) {

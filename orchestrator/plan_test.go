@@ -19,6 +19,7 @@ func TestPlans(t *testing.T) {
 			p.EvalEvery, p.SaveEvery, p.PushEvery = c.Int("eval", 0), c.Int("save", 0), c.Int("push", 1)
 			p.WithEval, p.WithSave = c.Has("eval"), c.Has("save")
 			p.Evaluated, p.NoPush, p.ExitAfter = c.Has("evaluated"), c.Has("nopush"), c.Int("exit", 0)
+			p.Apart = c.Has("apart")
 			if err := p.Validate(); err != nil {
 				return err.Error()
 			}

@@ -27,7 +27,7 @@ func timeSplit(stats, times rl.Stats, whole float64) {
 }
 
 // timers name what a step's seconds are booked under.
-var timers = map[Kind]string{Push: "update_weights", Await: "wait", Sync: "wait", Train: "train", Save: "save_model", Eval: "eval", Park: "wait"}
+var timers = map[Kind]string{Push: "update_weights", Await: "wait", Sync: "wait", Train: "train", Save: "save_model", Eval: "eval", Examine: "eval", Park: "wait"}
 
 // spent books the time of a step.
 func (l *Loop) spent(k Kind, t0, t1 time.Time) {
