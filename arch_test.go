@@ -71,6 +71,7 @@ var only = []permit{
 	{"github.com/zeebo/xxh3", []string{"weightsync/digest.go"}, false, "docs/adr/0010-attested-updates.md"},
 	{"github.com/klauspost/compress/zstd", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
 	{"github.com/zeebo/blake3", []string{"checkpoint/pull"}, false, "docs/adr/0016-wire-updates.md"},
+	{"go.yaml.in/yaml/v3", []string{"cmd/furlong/eval_yaml.go"}, false, "docs/adr/0024-yaml.md"},
 	{"github.com/parquet-go/parquet-go", []string{"data/rows"}, false, "docs/adr/0020-parquet.md"},
 	{"github.com/prometheus/client_golang", []string{"server/metrics.go", "track/prometheus"}, true, "docs/adr/0014-server.md"},
 	{"github.com/prometheus/common", []string{"server/info_test.go", "track/prometheus"}, false, "docs/adr/0014-server.md"},

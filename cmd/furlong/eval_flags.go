@@ -14,7 +14,7 @@ import (
 // evalFlags say on what, how often and how a policy is evaluated.
 type evalFlags struct {
 	Data        []string `flag:"eval-prompt-data" help:"held-out sets: a name and a file of each, jsonl or Parquet; without it, the recipe's held-out problems if it also makes the prompts"`
-	Config      string   `flag:"eval-config" help:"JSON file of held-out sets with settings of their own, in place of --eval-prompt-data"`
+	Config      string   `flag:"eval-config" help:"JSON or YAML file of held-out sets with settings of their own, in place of --eval-prompt-data"`
 	InputKey    string   `flag:"eval-input-key" help:"key of the prompt in it; without it, --input-key"`
 	LabelKey    string   `flag:"eval-label-key" help:"key of the label in it; without it, --label-key"`
 	Problems    int      `flag:"eval-problems" help:"held-out problems of the recipe; of a file, the first so many, 0 for all"`

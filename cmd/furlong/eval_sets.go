@@ -60,11 +60,16 @@ func readEvalConfig(path string) (*evalConfig, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--eval-config: %w", err)
 	}
+	if isYAML(path) {
+		if b, err = yamlToJSON(b); err != nil {
+			return nil, fmt.Errorf("--eval-config: %s: %w", path, err)
+		}
+	}
 	var c evalConfig
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&c); err != nil {
-		return nil, fmt.Errorf("--eval-config: %s: want a JSON object (not YAML) with defaults and datasets: %w", path, err)
+		return nil, fmt.Errorf("--eval-config: %s: want defaults and datasets, as YAML in a file that ends in .yaml, else as a JSON object: %w", path, err)
 	}
 	if d.More() {
 		return nil, fmt.Errorf("--eval-config: %s: holds more than one JSON object", path)
