@@ -84,10 +84,13 @@ func ReadSaved(dir string) (*Saved, error) {
 	return out, nil
 }
 
-// ReadLoop reads the loop's part of checkpoint dir alone, whatever there is of the rest.
+// ReadLoop reads the loop's part of checkpoint dir alone, whatever there is of the rest. The manifest is looked at only where it cannot be read.
 func ReadLoop(dir string) (*Saved, error) {
 	s, err := readState(dir)
 	if err != nil {
+		if damage := checkManifest(dir); damage != nil {
+			return nil, fmt.Errorf("checkpoint %s is damaged: %w", dir, damage)
+		}
 		return nil, fmt.Errorf("checkpoint %s: %w", dir, err)
 	}
 	out := &Saved{}

@@ -93,7 +93,10 @@ func (d *departure) read() (err error) {
 	if d.dir == "" {
 		return nil
 	}
-	if d.saved, err = orchestrator.ReadLoop(d.dir); err != nil {
+	switch d.saved, err = orchestrator.ReadLoop(d.dir); {
+	case err != nil && d.own:
+		return fmt.Errorf("%w; remove it to go on from the one before", err)
+	case err != nil:
 		return err
 	}
 	var c contents

@@ -4,17 +4,23 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
-// Fifty points for each loop.
-func TestKilledAtFiftyPoints(t *testing.T) {
+// Many points of each kind of run.
+func TestKilledAtManyPoints(t *testing.T) {
 	model := tiny(t)
-	for i, loop := range []string{"sync", "one-step-off"} {
-		t.Run(loop, func(t *testing.T) {
-			c := newCampaign(t, model, "--loop", loop)
-			for n := range 50 {
+	for i, k := range campaigns {
+		t.Run(k.name, func(t *testing.T) {
+			c := newCampaign(t, model, k.more...)
+			c.same = k.same
+			for n := range k.slow {
 				t.Run(fmt.Sprint(n), func(t *testing.T) { c.point(t, uint64(1000*(i+1)+n)) })
+			}
+			t.Logf("%d points; %d kills; checkpoints held %d partial samples, %d of which trained later", k.slow, c.kills, c.partial, c.kept)
+			if strings.HasPrefix(k.name, "fully-async") && c.kept == 0 {
+				t.Error("no checkpoint held a partial sample that trained later: nothing was shown of these")
 			}
 		})
 	}

@@ -125,6 +125,9 @@ type campaign struct {
 	long  time.Duration
 	want  finished
 	same  func(t *testing.T, got, want finished)
+
+	kills         int // of runs that were alive
+	partial, kept int // samples that were partial in checkpoints gone on from, and those of them that trained later
 }
 
 // newCampaign runs the unbroken run.
@@ -151,7 +154,10 @@ func (c *campaign) point(t *testing.T, seed uint64) {
 	if finishedRun(dir) { // before the second blow
 		return
 	}
+	partial := partials(t, dir)
 	c.same(t, finished{dir, succeed(t, c.args(dir, more)...)}, c.want)
+	c.partial += len(partial)
+	c.kept += goOn(t, dir, partial)
 	distinctVersions(t, dir)
 }
 
@@ -171,6 +177,9 @@ func (c *campaign) killed(t *testing.T, r *rand.Rand, every int, more []string) 
 func (c *campaign) hit(t *testing.T, b blow, dir string, more []string) bool {
 	t.Helper()
 	alive := b.strike(t, dir, c.args(dir, more))
+	if alive {
+		c.kills++
+	}
 	t.Logf("%v: %v: killed %t, newest checkpoint %d", more, b, alive, wholeCheckpoints(t, dir))
 	return alive
 }
@@ -235,14 +244,37 @@ func distinctVersions(t *testing.T, dir string) {
 	}
 }
 
-// Runs that are killed at drawn points, written beside or not, with whatever distance of checkpoints, are the run that was not. The slow tests draw more.
+// filtered are the flags of runs that draw twice what they need, drop groups that teach nothing, and keep what is left over.
+var filtered = []string{"--over-sampling-batch-size", "4", "--dynamic-sampling-filter-path", "check_reward_nonzero_std"}
+
+// campaigns are the kinds of runs that a kill must not change, and how many points of each are tried: in every test, and in the slow ones.
+var campaigns = []struct {
+	name       string
+	more       []string
+	some, slow int
+	same       func(t *testing.T, got, want finished)
+}{
+	{"sync", []string{"--loop", "sync"}, 2, 50, sameRun},
+	{"one-step-off", []string{"--loop", "one-step-off"}, 2, 50, sameRun},
+	{"sync, filtered", append([]string{"--loop", "sync"}, filtered...), 1, 20, sameRun},
+	{"one-step-off, filtered", append([]string{"--loop", "one-step-off"}, filtered...), 1, 20, sameRun},
+	{"fully-async", []string{"--loop", "fully-async"}, 2, 50, nothingLost},
+	{"fully-async, bounded", []string{"--loop", "fully-async", "--max-weight-staleness", "1", "--async-unused-samples-handler", "retry"}, 0, 20, nothingLost},
+}
+
+// Runs that are killed at drawn points, written beside or not, with whatever distance of checkpoints, are the run that was not; without an end of drawing they
+// are another, in which nothing is lost. The slow tests draw more points.
 func TestKilledAnywhere(t *testing.T) {
 	model := tiny(t)
-	for i, loop := range []string{"sync", "one-step-off"} {
-		t.Run(loop, func(t *testing.T) {
+	for i, k := range campaigns {
+		if k.some == 0 {
+			continue
+		}
+		t.Run(k.name, func(t *testing.T) {
 			unlessShort(t, "sync")
-			c := newCampaign(t, model, "--loop", loop)
-			for n := range 3 {
+			c := newCampaign(t, model, k.more...)
+			c.same = k.same
+			for n := range k.some {
 				t.Run(fmt.Sprint(n), func(t *testing.T) {
 					unlessShort(t, "0")
 					c.point(t, uint64(10*i+n))
