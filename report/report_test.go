@@ -300,6 +300,12 @@ func TestPage(t *testing.T) {
 			t.Errorf("the page does not say %q", want)
 		}
 	}
+	body, _, _ := strings.Cut(page, `<script type="application/json"`)
+	for _, want := range []string{"--num-rollout 60", "<td>42</td>", "furlong v1", r.Digest, "Reward 0.44 → 0.61", "half of it"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not say %q to people", want)
+		}
+	}
 	for _, foreign := range []string{"src=", "http-equiv=\"refresh", "@import", "url(", "javascript:", "<link rel=\"stylesheet"} {
 		if strings.Contains(strings.ReplaceAll(page, "img src=x", ""), foreign) {
 			t.Errorf("the page holds %q", foreign)
@@ -337,6 +343,9 @@ func TestHostileText(t *testing.T) {
 func TestGaps(t *testing.T) {
 	r := read(t, whole(t, false))
 	c := r.data.of("rollout/raw_reward")
+	if len(c.X) != 57 { // 56 rows, and one place where the four are missing
+		t.Errorf("%d places, want 57", len(c.X))
+	}
 	if c.N != 54 || !slices.Equal(c.Odd, []float64{30}) {
 		t.Errorf("%d rewards, not finite in %v, want 54 and cycle 30", c.N, c.Odd)
 	}
