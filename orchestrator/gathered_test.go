@@ -165,7 +165,7 @@ func TestInterruptWithoutEnd(t *testing.T) {
 		steps = r.diary.steps
 	})
 	partial := 0
-	for kill := 1; kill <= steps; kill += 2 {
+	for kill := 1; kill <= steps; kill += 3 {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithCancel(t.Context())
@@ -251,7 +251,7 @@ func TestFilteredResumeIsExact(t *testing.T) {
 			t.Error("the filter has dropped nothing")
 		}
 	})
-	for kill := 2; kill < want.diary.steps; kill += 5 {
+	for kill := 2; kill < want.diary.steps; kill += 7 {
 		for _, gently := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				dir := t.TempDir()
