@@ -17,12 +17,13 @@ type Account struct {
 
 // A Tally is the account of things of one kind. Generated is the sum of the others.
 type Tally struct {
-	Generated int64            `json:"generated"`
-	Trained   int64            `json:"trained"`
-	Masked    int64            `json:"masked"`
-	Waiting   int64            `json:"waiting"`
-	Dropped   int64            `json:"dropped"`
-	Why       map[string]int64 `json:"why,omitempty"` // dropped and masked tokens, by reason
+	Generated  int64            `json:"generated"`
+	Trained    int64            `json:"trained"`
+	Masked     int64            `json:"masked"`
+	Waiting    int64            `json:"waiting"`
+	Dropped    int64            `json:"dropped"`
+	MaskedFor  map[string]int64 `json:"masked_for,omitempty"`  // tokens, by reason
+	DroppedFor map[string]int64 `json:"dropped_for,omitempty"` // tokens, by reason
 }
 
 // accountOf reads a cycle's row, which has no account where an older build wrote it.
@@ -35,27 +36,36 @@ func accountOf(values map[string]float64) *Account {
 		n := func(name string) int64 { return int64(values["account/"+kind+"/"+name]) }
 		*t = Tally{Generated: n("generated"), Trained: n("trained"), Masked: n("masked"), Waiting: n("waiting"), Dropped: n("dropped")}
 	}
-	a.Tokens.Why = map[string]int64{}
-	for _, fate := range []string{"dropped/", "masked/"} {
-		for name, v := range values {
-			if reason, ok := strings.CutPrefix(name, "account/tokens/"+fate); ok {
-				a.Tokens.Why[reason] += int64(v)
-			}
+	a.Tokens.MaskedFor, a.Tokens.DroppedFor = reasons(values, "masked"), reasons(values, "dropped")
+	return a
+}
+
+// reasons returns the tokens of one fate by reason.
+func reasons(values map[string]float64, fate string) map[string]int64 {
+	out := map[string]int64{}
+	for name, v := range values {
+		if reason, ok := strings.CutPrefix(name, "account/tokens/"+fate+"/"); ok {
+			out[reason] = int64(v)
 		}
 	}
-	return a
+	return out
 }
 
 // print prints the line of the closing table.
 func (a *Account) print(w io.Writer) {
 	t := a.Tokens
-	fmt.Fprintf(w, "tokens generated\t%d = %d trained + %d masked + %d waiting + %d dropped", t.Generated, t.Trained, t.Masked, t.Waiting, t.Dropped)
-	for i, reason := range slices.Sorted(maps.Keys(t.Why)) {
-		sep := ", "
-		if i == 0 {
-			sep = ": "
-		}
-		fmt.Fprintf(w, "%s%d %s", sep, t.Why[reason], reason)
+	fmt.Fprintf(w, "tokens generated\t%d = %d trained + %d masked%s + %d waiting + %d dropped%s\n",
+		t.Generated, t.Trained, t.Masked, inBrackets(t.MaskedFor), t.Waiting, t.Dropped, inBrackets(t.DroppedFor))
+}
+
+// inBrackets lists numbers by reason, if there are any.
+func inBrackets(by map[string]int64) string {
+	var all []string
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		all = append(all, fmt.Sprintf("%d %s", by[reason], reason))
 	}
-	fmt.Fprintln(w)
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
 }

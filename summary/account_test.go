@@ -18,11 +18,11 @@ func TestAccount(t *testing.T) {
 	}
 	s := Of(all)
 	var b strings.Builder
-	if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "100 = 91 trained + 2 masked + 3 waiting + 4 dropped: 3 filter.zero_std_0.0, 3 stale\n") {
+	if err := s.Print(&b); err != nil || !strings.Contains(b.String(), "100 = 91 trained + 2 masked (2 stale) + 3 waiting + 4 dropped (3 filter.zero_std_0.0, 1 stale)\n") {
 		t.Errorf("the table says, with %v:\n%s", err, &b)
 	}
 	raw, err := json.Marshal(s)
-	if err != nil || !strings.Contains(string(raw), `"account":{"tokens":{"generated":100,"trained":91,"masked":2,"waiting":3,"dropped":4,"why":{"filter.zero_std_0.0":3,"stale":3}},"samples":`) {
+	if err != nil || !strings.Contains(string(raw), `"account":{"tokens":{"generated":100,"trained":91,"masked":2,"waiting":3,"dropped":4,"masked_for":{"stale":2},"dropped_for":{"filter.zero_std_0.0":3,"stale":1}},"samples":`) {
 		t.Errorf("as JSON: %s, %v", raw, err)
 	}
 	if s := Of(rows(0.1)); s.Account != nil {
