@@ -79,7 +79,11 @@ func (e *env) dash(ctx context.Context, f dashFlags) error {
 	if err := e.announce(p.url, f.PortFile); err != nil {
 		return errors.Join(err, p.at.Close())
 	}
-	return p.server.Run(ctx, p.at)
+	read := make(chan struct{})
+	go func() { defer close(read); shelf.Warm() }()
+	err = p.server.Run(ctx, p.at)
+	<-read
+	return err
 }
 
 // runDirs returns the directories to look at.

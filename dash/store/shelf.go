@@ -157,6 +157,16 @@ func (s *Shelf) shrink() {
 	}
 }
 
+// Warm reads the first runs before anybody asks, so that the first look at a long one need not wait.
+func (s *Shelf) Warm() {
+	for i, dir := range s.find() {
+		if i == openMax {
+			return
+		}
+		_ = s.Use(s.nameOf(dir), func(r *Run) error { _, err := r.Head(false); return err }) // who asks is told what is wrong
+	}
+}
+
 // Close closes all runs. Nobody may use one any more.
 func (s *Shelf) Close() error {
 	s.mu.Lock()
@@ -167,4 +177,11 @@ func (s *Shelf) Close() error {
 		delete(s.open, id)
 	}
 	return errors.Join(errs...)
+}
+
+// nameOf returns the name of a directory that was found.
+func (s *Shelf) nameOf(dir string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.name(dir)
 }
