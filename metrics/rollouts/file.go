@@ -102,6 +102,9 @@ func Read(path string) (*Rollouts, error) {
 	if strings.HasSuffix(path, ".fls") {
 		return readBody(path)
 	}
+	if strings.HasSuffix(path, ".pt") || strings.HasSuffix(path, ".pkl") {
+		return nil, fmt.Errorf("%s: is a pickle by its name, which is a program and is not run here; want a safetensors file as docs/formats/rollouts.md has it", path)
+	}
 	f, err := safetensors.Open(path)
 	if err != nil {
 		return nil, err

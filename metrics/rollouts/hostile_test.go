@@ -90,6 +90,17 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// Pickles are not read, whatever is in them.
+func TestReadRefusesPickles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "0.pt")
+	if err := os.WriteFile(path, content(t, written(t, Rollouts{Cycle: 1})), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "is a pickle by its name") {
+		t.Errorf("got %v, want a refusal", err)
+	}
+}
+
 // Columns that may be left out leave their fields as a sampled one has them by default.
 func TestReadWithoutColumns(t *testing.T) {
 	need := map[string]bool{}
