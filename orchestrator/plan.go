@@ -11,18 +11,18 @@ type Kind uint8
 
 // The steps.
 const (
-	Push    Kind = iota // publish the trainer's weights to the rollout engine
-	Eval                // evaluate what the rollout engine serves
-	Start               // begin to generate and grade the batch of a cycle
-	Await               // wait until it is there
-	Train               // take the cycle's optimizer step
-	Save                // write a checkpoint
-	Sync                // wait for a batch in flight, since weights are about to change under it
-	Publish             // what a finished cycle has to say: metrics, samples
-	Open                // let samples be drawn without end
-	Park                // bring all that is drawn to rest, so that it can be saved
-	Examine             // begin to evaluate the trainer's weights on engines of their own, beside what follows
-	Examined            // wait until that evaluation is there
+	Push     Kind = iota // publish the trainer's weights to the rollout engine
+	Eval                 // evaluate what the rollout engine serves
+	Start                // begin to generate and grade the batch of a cycle
+	Await                // wait until it is there
+	Train                // take the cycle's optimizer step
+	Save                 // write a checkpoint
+	Sync                 // wait for a batch in flight, since weights are about to change under it
+	Publish              // what a finished cycle has to say: metrics, samples
+	Open                 // let samples be drawn without end
+	Park                 // bring all that is drawn to rest, so that it can be saved
+	Examine              // begin to evaluate the trainer's weights on engines of their own, beside what follows
+	Examined             // wait until that evaluation is there
 )
 
 var kindNames = [...]string{"push", "eval", "start", "await", "train", "save", "sync", "publish", "open", "park", "examine", "examined"}
