@@ -157,3 +157,61 @@ func TestBelowAndPresume(t *testing.T) {
 		t.Errorf("an unknown flag of a variable: %s", err)
 	}
 }
+
+// Variables of a launch line: line breaks, quotes, = in values, comments, and JSON.
+func TestReadEnv(t *testing.T) {
+	for _, tt := range []struct {
+		text, err string
+		want      map[string]string
+	}{
+		{text: "A=1 B=2\nC=3\n\tD=4", want: map[string]string{"A": "1", "B": "2", "C": "3", "D": "4"}},
+		{text: "URL=http://h/?a=b&c=d", want: map[string]string{"URL": "http://h/?a=b&c=d"}},
+		{text: `A='x y' B="z\"w" C=`, want: map[string]string{"A": "x y", "B": `z"w`, "C": ""}},
+		{text: "# for tracing\nA=1 # one\nB=#2", want: map[string]string{"A": "1", "B": "#2"}},
+		{text: `{"A": "x y", "B": 2}`, want: map[string]string{"A": "x y", "B": "2"}},
+		{text: "A=1 A=2", want: map[string]string{"A": "2"}},
+		{text: "", want: map[string]string{}},
+		{text: "A", err: `"A", want NAME=VALUE`},
+		{text: "1A=2", err: `"1A=2", want NAME=VALUE`},
+		{text: "A='x", err: "quote ' is not closed"},
+	} {
+		got, err := ReadEnv(tt.text)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%q: error is %v, want %s", tt.text, err, tt.err)
+			}
+			continue
+		}
+		if err != nil || !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q: %v, %v, want %v", tt.text, got, err, tt.want)
+		}
+	}
+}
+
+// FuzzExpand: no line panics, and what it gives is given again by what is printed.
+func FuzzExpand(f *testing.F) {
+	f.Add("--task long --dir /a --quick --length 3 --names a b")
+	f.Add("--task short --extra-args '--no-quick --depth 2' --file --dir 'a b' --log")
+	f.Add("--longest 3 --length None --task None --depth=0 --no-file")
+	f.Fuzz(func(t *testing.T, text string) {
+		args, err := Split(text)
+		if err != nil {
+			return
+		}
+		first, set := newLauncher()
+		set.readFile = func(string) ([]byte, error) { return []byte(text), nil }
+		if set.Parse(args) != nil {
+			return
+		}
+		second, again := newLauncher()
+		if err := again.Parse(set.Given()); err != nil {
+			t.Fatalf("printed %q cannot be parsed: %v", set.Given(), err)
+		}
+		if len(first.Names) == 0 && len(second.Names) == 0 {
+			first.Names, second.Names = nil, nil
+		}
+		if !reflect.DeepEqual(first, second) {
+			t.Fatalf("%q gives %+v, printed as %q gives %+v", args, first, set.Given(), second)
+		}
+	})
+}

@@ -332,7 +332,9 @@ func (ap *applier) validate() {
 // noted or passed over. Recipes and files say more than one command needs, and are not complained of.
 func (ap *applier) idle() {
 	why, noted := ap.reasons(), ap.unheeded()
+	ap.set.vain = map[string]bool{}
 	for _, n := range ap.set.settings {
+		ap.set.vain[n.Name] = why[n.Name] != ""
 		reason := cmp.Or(why[n.Name], noted[n.Name], n.unheeded)
 		switch {
 		case reason == "" || !n.typed() || ap.broken[n.Name] || n.isSwitch() && n.String() == "false":

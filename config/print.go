@@ -30,11 +30,11 @@ func (s *Set) Args() []string {
 	return append(append(out, "--"), places...) // led in by --, so that no list of words swallows them
 }
 
-// Given returns the settings that some layer gave, as a command line: over no recipe it gives equal settings.
+// Given returns the settings that some layer gave and that change something, as a command line: over no recipe it says the same.
 func (s *Set) Given() []string {
 	var out []string
 	for _, n := range s.settings {
-		if !n.directive && n.Origin != "default" {
+		if !n.directive && n.Origin != "default" && !s.vain[n.Name] {
 			out = append(out, n.args()...)
 		}
 	}

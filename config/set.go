@@ -31,6 +31,7 @@ type Set struct {
 	notes, lacks []Note
 	claims       []Claim
 	expansions   []Expansion
+	vain         map[string]bool // settings that change nothing beside the others
 	recipe       string
 	presumed     Presumption
 }

@@ -188,20 +188,21 @@ func writeScalar(v reflect.Value, unit string) string {
 }
 
 // ReadEnv reads variables: a JSON object of strings and numbers, or K=V separated by any white space, each split at
-// its first '=', with quotes where a value holds blanks. Line breaks are white space: launch lines are long.
+// its first '=', with quotes where a value holds blanks. Line breaks are white space: launch lines are long. A # that begins a word
+// hides the rest of its line.
 func ReadEnv(text string) (map[string]string, error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return readJSONEnv(text)
 	}
 	env := map[string]string{}
-	list, err := Split(text)
+	list, err := scan(text, true)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)
 	}
 	for _, w := range list {
-		k, v, ok := strings.Cut(w, "=")
+		k, v, ok := strings.Cut(w.text, "=")
 		if !ok || !isVariable(k) {
-			return nil, fmt.Errorf("%q, want NAME=VALUE", w)
+			return nil, fmt.Errorf("%q, want NAME=VALUE", w.text)
 		}
 		env[k] = v
 	}

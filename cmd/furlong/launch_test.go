@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -115,4 +116,54 @@ func TestRecipeIsTheLaunchLine(t *testing.T) {
 	if line != recipe {
 		t.Errorf("the launch line and the recipe differ: %s", firstDifference(line, recipe))
 	}
+}
+
+// What a dry run prints as the same run without a recipe is the same run, for every line.
+func TestCommandIsTheSameRun(t *testing.T) {
+	lines, err := filepath.Glob("testdata/launch/*.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type run struct { // but for the command, and for settings, some of which change nothing and are not in it
+		Model    any                       `json:"model"`
+		Layout   any                       `json:"layout"`
+		Batch    any                       `json:"batch"`
+		Lengths  any                       `json:"lengths"`
+		Formats  any                       `json:"formats"`
+		Memory   any                       `json:"memory"`
+		Settings map[string]config.Printed `json:"settings"`
+		Command  []string                  `json:"command"`
+	}
+	read := func(args []string) (r run, values string) {
+		if err := json.Unmarshal(dryJSON(t, args), &r); err != nil {
+			t.Fatal(err)
+		}
+		bare := r
+		bare.Command, bare.Settings = nil, nil
+		b, err := json.MarshalIndent(bare, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, string(b)
+	}
+	for _, args := range append([][]string{nil, {"--recipe", "dsv4-flash-mi355x"}}, each(lines, func(path string) []string { return launchWords(t, path) })...) {
+		r, want := read(args)
+		again, got := read(r.Command[2:])
+		if got != want {
+			t.Errorf("%.80q: %s", args, firstDifference(got, want))
+		}
+		for name, v := range again.Settings {
+			if !reflect.DeepEqual(v.Value, r.Settings[name].Value) {
+				t.Errorf("%.80q: %s is %v, was %v", args, name, v.Value, r.Settings[name].Value)
+			}
+		}
+	}
+}
+
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, x := range in {
+		out = append(out, f(x))
+	}
+	return out
 }
