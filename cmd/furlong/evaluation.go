@@ -71,13 +71,31 @@ func (h *heldOut) run(ctx context.Context, engine rl.RolloutEngine, decode func(
 	return res, nil
 }
 
-// evaluate draws and grades every set, and then writes what it found: one row for all of them.
+// evaluate draws and grades every set with the engine that generates, and then writes what it found.
 func (j *job) evaluate(ctx context.Context, cycle, lag int) error {
+	return j.evaluateOn(ctx, j.roll, cycle, lag, j.steps())
+}
+
+// examine has the servers of --eval-url take up the weights after a cycle, and returns what evaluates them there.
+func (j *job) examine(ctx context.Context, cycle int, w rl.Weights) (func(context.Context) error, error) {
+	e := j.apart.Rollout()
+	if err := e.Pause(ctx); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(e.Update(ctx, w), e.Resume(ctx)); err != nil {
+		return nil, fmt.Errorf("--eval-url: %w", err)
+	}
+	steps := j.steps()
+	return func(ctx context.Context) error { return j.evaluateOn(ctx, e, cycle, 0, steps) }, nil
+}
+
+// evaluateOn draws and grades every set, and then writes what it found: one row for all of them. It may run beside the loop.
+func (j *job) evaluateOn(ctx context.Context, engine rl.RolloutEngine, cycle, lag, steps int) error {
 	began := time.Now()
 	values := map[string]float64{"eval/step": float64(cycle), "eval/lag_steps": float64(lag)}
 	var all []journal.Evaluation
 	for _, h := range j.evals.sets {
-		seen := &watched{RolloutEngine: j.roll}
+		seen := &watched{RolloutEngine: engine}
 		res, err := h.run(ctx, seen, j.policy.tok.Decode, nil)
 		if err != nil {
 			return err
@@ -85,7 +103,7 @@ func (j *job) evaluate(ctx context.Context, cycle, lag int) error {
 		if res.Invalid > 0 {
 			j.log.Warn("evaluation samples could not be graded", "set", h.name, "invalid", res.Invalid, "first", res.FirstInvalid)
 		}
-		e := rundir.Evaluation{Name: h.name, Cycle: cycle, Version: j.roll.Version(), Settings: h.settings(res)}
+		e := rundir.Evaluation{Name: h.name, Cycle: cycle, Version: engine.Version(), Settings: h.settings(res)}
 		for _, group := range byPrompt(h.prompts, seen.samples) {
 			e.Problems = append(e.Problems, rundir.NewProblem(group))
 		}
@@ -93,7 +111,7 @@ func (j *job) evaluate(ctx context.Context, cycle, lag int) error {
 		all = append(all, journal.Evaluation{Evaluation: e, Drawn: seen.samples})
 	}
 	values["eval/duration_seconds"] = time.Since(began).Seconds()
-	return j.book.Evaluated(all, j.steps(), values)
+	return j.book.Evaluated(all, steps, values)
 }
 
 // evaluated reports whether an earlier start of the run has written the evaluation of a cycle, of every set.

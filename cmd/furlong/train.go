@@ -90,6 +90,7 @@ type job struct {
 	roll    rl.RolloutEngine
 	local   *rollout.Engine // roll, if it is inside
 	remote  *sglang.Engine  // roll, if it is not
+	apart   *sglang.Engine  // evaluates beside the run, if anybody does
 	actor   *train.Engine   // nil where nothing is trained
 	trainer rl.TrainEngine  // what the loop trains: the actor, perhaps with others around it
 	loop    *orchestrator.Loop
@@ -320,8 +321,12 @@ func (j *job) close() error {
 	if err := s.Print(j.stdout); err != nil {
 		return err
 	}
+	words := j.words()
+	if err := printSentences(j.stdout, words); err != nil {
+		return err
+	}
 	if j.f.run.JSON {
-		return json.NewEncoder(j.stdout).Encode(s)
+		return json.NewEncoder(j.stdout).Encode(closing{s, words})
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"furlong/config"
 	"furlong/data"
@@ -35,6 +36,7 @@ type trainFlags struct {
 	data    data.Config
 	reward  reward.Config
 	eval    evalFlags
+	apart   apartFlags
 	debug   debugFlags
 	line    lineFlags
 	track   trackFlags
@@ -120,7 +122,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set := config.New(command, purpose).Layered("tiny-arithmetic")
 	set.Add("Run", &f.run, &f.page, &f.talk).Add("Model", &f.model).Add("Loop", &f.loop, &f.batch).Add("Sampling", &f.sample)
 	set.Add("Training", &f.train, &f.teacher).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
-	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval).Add("Debugging", &f.debug)
+	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval, &f.apart).Add("Debugging", &f.debug)
 	set.Add("Trackers", &f.track)
 	set.Add("Checks", &together{f}, &graded{f})
 	return f.registerLine(set, os.Environ())
@@ -146,6 +148,11 @@ func (t *together) Validate() error {
 	}
 	if f.isRemote() && f.rollout.CheckUpdates {
 		errs = append(errs, errors.New("--check-weight-update-equal overwrites and compares the engine inside, want it without --rollout-url"))
+	}
+	for _, u := range f.apart.URLs {
+		if slices.Contains(f.servers.URLs, u) {
+			errs = append(errs, fmt.Errorf("--eval-url and --rollout-url both name %s: it can't serve two versions at once", u))
+		}
 	}
 	if f.data.File != "" && f.data.LabelKey == "" {
 		errs = append(errs, errors.New("--prompt-data is given without --label-key: where are the gold answers?"))

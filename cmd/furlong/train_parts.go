@@ -31,10 +31,13 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 	if err := j.newGenerator(ctx, k); err != nil {
 		return err
 	}
-	if !j.f.debug.trainOnly() {
-		j.evals, err = j.newEvaluation(ctx)
+	if j.f.debug.trainOnly() {
+		return nil
 	}
-	return err
+	if j.evals, err = j.newEvaluation(ctx); err != nil {
+		return err
+	}
+	return j.newApart(ctx)
 }
 
 // wire ties the parts to the run's directory.
@@ -43,6 +46,9 @@ func (j *job) wire() {
 	j.logToRun() // the line has begun a log of its own
 	if j.remote != nil {
 		j.remote.LogTo(j.log)
+	}
+	if j.apart != nil {
+		j.apart.LogTo(j.log)
 	}
 	j.sayDebug()
 	j.book = j.newJournal()
@@ -109,7 +115,8 @@ func (j *job) newLoop() *orchestrator.Loop {
 		l.Rescore = j.rescore
 	}
 	if j.evals != nil {
-		l.Eval, l.Evaluated = j.evaluate, j.evaluated
+		l.Eval, l.Evaluated, l.Examine = j.evaluate, j.evaluated, j.examine
+		l.Config.Apart = j.apart != nil
 	}
 	return l
 }

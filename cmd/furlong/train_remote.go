@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"furlong/kernels"
 	"furlong/remote/sglang"
@@ -21,15 +22,38 @@ func (j *job) newRollout(ctx context.Context, k kernels.Backend) (rl.RolloutEngi
 		j.local, err = rollout.New(c, j.policy.twin(j.f.model), k)
 		return j.local, err
 	}
-	e, err := sglang.Attach(ctx, j.f.servers, sglang.Options{
-		Mode: j.f.rollout.UpdateMode, ConfigJSON: j.policy.files.ConfigJSON, Experts: j.policy.files.Experts, Context: j.f.rollout.Context,
-		Formats: sglang.Formats{Weights: j.f.rollout.Format, State: j.f.rollout.KV}, Routes: j.routes(), Log: j.log,
-	})
+	e, err := j.attach(ctx, j.f.servers)
 	if err != nil {
 		return nil, err
 	}
 	j.remote = e
 	return e.Rollout(), nil
+}
+
+// attach goes to servers that hold the policy in the shape in which the run has it.
+func (j *job) attach(ctx context.Context, c sglang.Config) (*sglang.Engine, error) {
+	return sglang.Attach(ctx, c, sglang.Options{
+		Mode: j.f.rollout.UpdateMode, ConfigJSON: j.policy.files.ConfigJSON, Experts: j.policy.files.Experts, Context: j.f.rollout.Context,
+		Formats: sglang.Formats{Weights: j.f.rollout.Format, State: j.f.rollout.KV}, Routes: j.routes(), Log: j.log,
+	})
+}
+
+// apartFlags say where evaluations are drawn, if not where training samples are.
+type apartFlags struct {
+	URLs []string `flag:"eval-url" help:"servers that evaluate beside the run, of the kinds that --rollout-url takes: training goes on meanwhile, and waits only for the next evaluation, a checkpoint and the end"`
+}
+
+// newApart attaches the servers that evaluate, if there are any.
+func (j *job) newApart(ctx context.Context) (err error) {
+	if len(j.f.apart.URLs) == 0 || j.evals == nil {
+		return nil
+	}
+	c := j.f.servers
+	c.URLs = j.f.apart.URLs
+	if j.apart, err = j.attach(ctx, c); err != nil {
+		return fmt.Errorf("--eval-url: %w", err)
+	}
+	return nil
 }
 
 // generate drives the engine inside until ctx ends. Servers drive themselves.
@@ -47,6 +71,9 @@ func (j *job) leave() {
 		if err := j.data.Close(); err != nil {
 			j.log.Warn("data", "not_closed", err.Error())
 		}
+	}
+	if j.apart != nil {
+		j.apart.Close()
 	}
 	if j.remote == nil {
 		return
