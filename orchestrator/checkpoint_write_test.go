@@ -273,7 +273,9 @@ func TestSavingValidate(t *testing.T) {
 		keep, retain, every int
 		want                string
 	}{
-		{1, 0, 10, ""}, {2, 20, 10, ""}, {2, 10, 10, ""},
+		{1, 0, 10, ""},
+		{2, 20, 10, ""},
+		{2, 10, 10, ""},
 		{0, 0, 10, "--save-keep is 0, want at least 1"},
 		{1, -1, 10, "--save-retain-interval is -1, want 0 or more"},
 		{1, 15, 10, "--save-retain-interval is 15, want a multiple of --save-interval (10)"},

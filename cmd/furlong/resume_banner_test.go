@@ -42,8 +42,11 @@ evaluated    held-out 1 times, the last after cycle 0
 done again   cycle 1, which came after the checkpoint
 plan         cycles 1 to 10 (sync), each 2 prompts by 4 samples; evaluated before the first, every 2 cycles and at the end
 `},
-		{"beside, and asked for", "train 5", []string{"--async-save", "--save-trigger-sentinel", "/no/such/file", "--save-retain-interval", "6"},
-			"checkpoints  every 3 cycles and at the end, the newest 2 kept and every 6th; written beside the run from a copy that takes "},
+		{
+			"beside, and asked for", "train 5",
+			[]string{"--async-save", "--save-trigger-sentinel", "/no/such/file", "--save-retain-interval", "6"},
+			"checkpoints  every 3 cycles and at the end, the newest 2 kept and every 6th; written beside the run from a copy that takes ",
+		},
 		{"at the very end", "eval 10", nil, `done again   nothing
 plan         no cycle: the run died after its last one, whose weights are pushed and, if that is missing, evaluated
 `},
