@@ -58,13 +58,14 @@ type Batch struct {
 	Stats   rl.Stats // what was seen on the way
 	Account Account  // when the batch was waited for, with it among what waits
 
-	before  *State // what there was before it was begun
-	done    chan struct{}
-	err     error
-	T0      time.Time // its first request; the zero time for a batch that came with a checkpoint
-	T1      time.Time // its last sample
-	T2      time.Time // its last verdict
-	filling bool
+	T0 time.Time // its first request; the zero time for a batch that came with a checkpoint
+	T1 time.Time // its last sample
+	T2 time.Time // its last verdict
+
+	before *State        // what there was before it was begun; nil for one that was taken, or came with a checkpoint
+	full   bool          // its groups are in no stock any more
+	done   chan struct{} // closed when it is there, or err is
+	err    error
 }
 
 // Samples returns the samples, whole groups in the order of their prompts.
@@ -200,7 +201,7 @@ func (g *Gatherer) fail(err error) {
 // finish masks and measures a batch whose groups are there. The lock is held.
 func (g *Gatherer) finish(b *Batch, served int) {
 	g.stock.veil(b.Groups, served, b.Version.Count())
-	b.filling = true
+	b.full = true
 	for _, x := range b.Groups {
 		b.T1, b.T2 = later(b.T1, x.t1), later(b.T2, x.t2)
 	}
@@ -310,7 +311,8 @@ func (g *Gatherer) Take(ctx context.Context, cycle int) (*Batch, error) {
 func (g *Gatherer) take(cycle int) (*Batch, <-chan struct{}, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if b := g.batches[cycle]; b != nil {
+	if b := g.batches[cycle]; b != nil { // it came with the checkpoint
+		b.Account = g.account()
 		return b, nil, nil
 	}
 	served := g.parts.Engine.Version()
@@ -391,7 +393,7 @@ func (g *Gatherer) Trained(cycle int, stepped bool) (Account, error) {
 func (g *Gatherer) account() Account {
 	var waiting [][]*Group
 	for _, b := range g.batches {
-		if b.filling {
+		if b.full {
 			waiting = append(waiting, b.Groups)
 		}
 	}

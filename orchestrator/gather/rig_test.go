@@ -82,8 +82,12 @@ func (x *rig) train(b *Batch) {
 			x.trained = append(x.trained, g) // the others are dropped as invalid
 		}
 	}
-	if _, err := x.Trained(b.Cycle, true); err != nil {
+	then, err := x.Trained(b.Cycle, true)
+	if err != nil {
 		x.t.Fatal(err)
+	}
+	if then.Tokens.Trained != x.tokens || then.Samples.Trained != x.samples {
+		x.t.Errorf("cycle %d is told to have trained %d tokens of %d samples so far, want %d of %d", b.Cycle, then.Tokens.Trained, then.Samples.Trained, x.tokens, x.samples)
 	}
 }
 

@@ -101,7 +101,7 @@ func (g *Gatherer) Restore(s *State) error {
 		if err := g.adopt(p.Groups); err != nil {
 			return err
 		}
-		b := &Batch{Cycle: p.Cycle, Version: p.Version, Groups: p.Groups, Stats: p.Stats, filling: true, done: make(chan struct{})}
+		b := &Batch{Cycle: p.Cycle, Version: p.Version, Groups: p.Groups, Stats: p.Stats, full: true, done: make(chan struct{})}
 		close(b.done)
 		g.batches[p.Cycle] = b
 	}
