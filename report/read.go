@@ -66,22 +66,11 @@ func Read(dir string, self run.Holder, now time.Time, tokens int) (*Run, error) 
 		return nil, fmt.Errorf("%s is a file, want the directory of a run", dir)
 	}
 	r := &Run{Dir: dir, Now: now}
-	rows := r.rows()
-	r.verdict = verdict.FromRows(rows)
-	usual := time.Duration(verdict.Usual(r.verdict) * float64(time.Second))
+	r.measure(self)
 	var err error
-	if r.Life, err = run.ReadLife(dir, self, now, usual); err != nil {
-		r.problem(err)
-	}
 	if r.Settings, err = run.ReadConfig(dir); err != nil {
 		r.problem(err)
 	}
-	r.Rows, _ = metrics.Merge(rows)
-	r.data = newColumns(r.Rows)
-	lines, bad, err := disk.ReadLines(filepath.Join(dir, run.AlarmsFile), run.ParseAlarm)
-	r.problem(append(errs(bad), err)...)
-	r.Alarms = verdict.Fold(lines, verdict.Begun(rows))
-	r.sets()
 	r.Samples = r.pick(tokens)
 	r.experts()
 	r.log()
@@ -90,8 +79,33 @@ func Read(dir string, self run.Holder, now time.Time, tokens int) (*Run, error) 
 	} else if at > 0 {
 		r.Resume = orchestrator.Checkpoint("checkpoints", at)
 	}
-	r.verdict.Life, r.verdict.Now, r.verdict.Alarms = r.Life, now, r.Alarms
 	return r, nil
+}
+
+// Closing returns the answers to the four questions for a run that is about to write that it has ended so.
+func Closing(dir string, self run.Holder, now time.Time, state run.State) []verdict.Sentence {
+	r := &Run{Dir: dir, Now: now}
+	r.measure(self)
+	r.verdict.Life.State = state
+	return r.Sentences()
+}
+
+// measure reads what the sentences speak of.
+func (r *Run) measure(self run.Holder) {
+	rows := r.rows()
+	r.verdict = verdict.FromRows(rows)
+	usual := time.Duration(verdict.Usual(r.verdict) * float64(time.Second))
+	var err error
+	if r.Life, err = run.ReadLife(r.Dir, self, r.Now, usual); err != nil {
+		r.problem(err)
+	}
+	r.Rows, _ = metrics.Merge(rows)
+	r.data = newColumns(r.Rows)
+	lines, bad, err := disk.ReadLines(filepath.Join(r.Dir, run.AlarmsFile), run.ParseAlarm)
+	r.problem(append(errs(bad), err)...)
+	r.Alarms = verdict.Fold(lines, verdict.Begun(rows))
+	r.sets()
+	r.verdict.Life, r.verdict.Now, r.verdict.Alarms = r.Life, r.Now, r.Alarms
 }
 
 // Sentences returns the answers to the four questions.

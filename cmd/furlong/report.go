@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"furlong/metrics/disk"
 	rundir "furlong/metrics/run"
 	"furlong/report"
+	"furlong/summary"
+	"furlong/verdict"
 )
 
 const reportPurpose = `Tells a run on one page, report.html in its directory: whether it lived, learned and can be trusted, seven figures, evaluations, alarms, where the time went, the settings that differ
@@ -72,10 +75,8 @@ func (e *env) writeReport(o reportOptions) error {
 	case o.JSON:
 		return json.NewEncoder(e.stdout).Encode(s)
 	}
-	for _, v := range s.Verdict {
-		if _, err := fmt.Fprintf(e.stdout, "%-9s %s\n", v.ID, v); err != nil {
-			return err
-		}
+	if err := printSentences(e.stdout, s.Verdict); err != nil {
+		return err
 	}
 	_, err = fmt.Fprintf(e.stdout, "%-9s %s\n", "page", s.File)
 	return err
@@ -133,16 +134,45 @@ func writePNG(r *report.Run, dir string) (paths []string, err error) {
 
 // tellRun writes the page of a run that has ended. Whatever goes wrong with it is a warning: it ends no run.
 func (j *job) tellRun() {
-	defer func() {
-		if p := recover(); p != nil {
-			j.log.Warn("report.html could not be made", "why", fmt.Sprint(p))
-		}
-	}()
+	defer j.warnOf(reportFile)
 	r, err := readReport(j.dir.Path())
 	if err == nil {
 		_, err = j.writePage(r, reportOptions{Dir: j.dir.Path()})
 	}
 	if err != nil {
-		j.log.Warn("report.html could not be made", "why", err.Error())
+		j.log.Warn(reportFile+" could not be made", "why", err.Error())
 	}
+}
+
+// A closing is the closing table for programs.
+type closing struct {
+	summary.Summary
+	Verdict []verdict.Sentence `json:"verdict"`
+}
+
+// words are the answers to the four questions for a run that has done what was planned. Whatever goes wrong with them is a warning, as with the page.
+func (j *job) words() (all []verdict.Sentence) {
+	defer j.warnOf("the run's verdict")
+	self, err := rundir.Self()
+	if err != nil {
+		j.log.Warn("the run's verdict could not be made", "why", err.Error())
+		return nil
+	}
+	return report.Closing(j.dir.Path(), self, time.Now().UTC(), rundir.Finished)
+}
+
+// warnOf makes of a panic a warning that something could not be made.
+func (j *job) warnOf(what string) {
+	if p := recover(); p != nil {
+		j.log.Warn("could not be made", "what", what, "why", fmt.Sprint(p))
+	}
+}
+
+func printSentences(w io.Writer, all []verdict.Sentence) error {
+	for _, v := range all {
+		if _, err := fmt.Fprintf(w, "%-9s %s\n", v.ID, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }
