@@ -7,8 +7,10 @@
 //
 // The spelling is that of the training stacks whose launch lines people already have: --x v and --x=v; --x and --no-x
 // for switches; several words up to the next flag; --extra-args with a whole command line in one word, read last.
-// Options of those stacks that have no meaning here are rows of a table ([Options]): each says whether it does nothing,
-// is already so, is a statement about the model to be checked, or cannot be obeyed, and why.
+// Options of those stacks that have no setting here are rows of a table ([Option], [Set.Accept]): each says whether it does
+// nothing, is already so, is a statement about the model to be checked, asks for what is missing, stands for other flags,
+// or cannot be obeyed, and why. None, as Python prints it, is no value. Two names of one setting must agree within a layer.
+// A caller may add layers between recipe and file ([Set.Below]) and choose the recipe by the command line ([Set.Presume]).
 //
 // Shapes: none.
 // Units: a field tagged unit:"bytes" takes MB and MiB, one tagged unit:"count" takes k, M, G and Ki, Mi, Gi.
