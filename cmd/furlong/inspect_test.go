@@ -149,7 +149,7 @@ func savedRun(t *testing.T) string {
 	if err := e.Save(t.Context(), filepath.Join(dir, "trainer")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "loop.json"), []byte(`{"cycle":7,"pushes":8,"skipped":0,"prompts":"","pending":[{"cycle":8,"version":8,"samples":[{},{}]}]}`))
+	write(t, filepath.Join(dir, "loop.json"), []byte(`{"cycle":7,"pushes":8,"skipped":0,"gather":{"prompts":"","batches":[{"cycle":8,"version":8,"groups":[{"prompt":{},"samples":[{},{}]}]}],"account":{}}}`))
 	files := map[string]string{}
 	for _, name := range []string{"loop.json", "trainer/optimizer.safetensors", "trainer/model/config.json", "trainer/model/model.safetensors"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))

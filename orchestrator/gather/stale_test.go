@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,4 +247,28 @@ func (x *rig) revive() *rig {
 		x.t.Errorf("the account is %v at prompt %d, want %v at %d", b, y.prompts.Count, a, x.prompts.Count)
 	}
 	return y
+}
+
+// A state that cannot be is refused with what is wrong with it.
+func TestStatesThatCannotBe(t *testing.T) {
+	for want, spoil := range map[string]func(s *State){
+		"a group of the checkpoint has no prompt":                                          func(s *State) { s.Ready = []*Group{nil} },
+		"prompt 0 of the checkpoint has 1 samples, want --n-samples-per-prompt (2)":        func(s *State) { g := s.Batches[0].Groups[0]; g.Samples = g.Samples[:1] },
+		"prompt 0 of the checkpoint is finished with 1 samples that are not":               func(s *State) { s.Batches[0].Groups[0].Samples[1] = nil },
+		"the account of prompts does not add up: 5 generated, but 0 trained, 0 masked, 4 ": func(s *State) { s.Account.Prompts.Generated++ },
+		"no state": func(s *State) { s.Prompts = nil },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newRig(t, longer, func(*Run) {})
+			defer x.close()
+			x.batch(1)
+			s := x.saved(0)
+			spoil(s)
+			y := newRig(t, longer, func(*Run) {})
+			defer y.close()
+			if err := y.Restore(s); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+		})
+	}
 }

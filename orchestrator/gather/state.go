@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -27,13 +28,12 @@ type Pending struct {
 // Whole returns the account with what waits.
 func (s *State) Whole() Account {
 	a := s.Account.Clone()
-	for _, list := range [][]*Group{s.Begun, s.Ready} {
-		for _, x := range list {
-			a.wait(x)
-		}
-	}
+	lists := [][]*Group{s.Begun, s.Ready}
 	for _, p := range s.Batches {
-		for _, x := range p.Groups {
+		lists = append(lists, p.Groups)
+	}
+	for _, x := range slices.Concat(lists...) {
+		if x != nil {
 			a.wait(x)
 		}
 	}
@@ -90,15 +90,13 @@ func (g *Gatherer) Restore(s *State) error {
 	}
 	g.stock = newStock(g.run)
 	g.stock.account = s.Account.Clone()
-	for _, list := range [][]*Group{s.Begun, s.Ready} {
-		if err := g.adopt(list); err != nil {
-			return err
-		}
+	if err := errors.Join(g.adopt(s.Begun, false), g.adopt(s.Ready, true)); err != nil {
+		return err
 	}
 	g.stock.begun, g.stock.ready = slices.Clone(s.Begun), slices.Clone(s.Ready)
 	g.batches = map[int]*Batch{}
 	for _, p := range s.Batches {
-		if err := g.adopt(p.Groups); err != nil {
+		if err := g.adopt(p.Groups, true); err != nil {
 			return err
 		}
 		b := &Batch{Cycle: p.Cycle, Version: p.Version, Groups: p.Groups, Stats: p.Stats, full: true, done: make(chan struct{})}
@@ -109,10 +107,15 @@ func (g *Gatherer) Restore(s *State) error {
 }
 
 // adopt mends what JSON does not hold: text that is no UTF-8, and that samples of a group have one prompt.
-func (g *Gatherer) adopt(list []*Group) error {
+func (g *Gatherer) adopt(list []*Group, finished bool) error {
 	for _, x := range list {
-		if x.Prompt == nil || len(x.Samples) != g.run.PerPrompt {
-			return fmt.Errorf("a group of the checkpoint has %d samples, want --n-samples-per-prompt (%d) and a prompt", len(x.Samples), g.run.PerPrompt)
+		switch {
+		case x == nil || x.Prompt == nil:
+			return errors.New("a group of the checkpoint has no prompt")
+		case len(x.Samples) != g.run.PerPrompt:
+			return fmt.Errorf("prompt %s of the checkpoint has %d samples, want --n-samples-per-prompt (%d)", x.Prompt.ID, len(x.Samples), g.run.PerPrompt)
+		case finished && x.open() > 0:
+			return fmt.Errorf("prompt %s of the checkpoint is finished with %d samples that are not", x.Prompt.ID, x.open())
 		}
 		for _, s := range x.Samples {
 			if s != nil {
