@@ -67,7 +67,7 @@ func TestRulesComplain(t *testing.T) {
 		{
 			"network", "imports",
 			map[string]string{"eval/a.go": `import "net/http/httptest"`},
-			"eval/a.go imports net/http/httptest, want that in [door server router remote dash launch comm/tcp] only: few packages talk to a network",
+			"eval/a.go imports net/http/httptest, want that in [door server router remote dash launch comm/tcp track] only: few packages talk to a network",
 		},
 		{"network in a test", "imports", map[string]string{"eval/a_test.go": `import "net/http/httptest"`}, ""},
 		{
