@@ -29,7 +29,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusServiceUnavailable, api.Error{Error: fmt.Sprintf("%d streams are open, the most there can be", maxStreams), Hint: "close other tabs"})
 		return
 	}
-	err := s.o.Shelf.Use(r.PathValue("run"), func(run *store.Run) error { return s.stream(r.Context(), w, r, run) })
+	ctx := r.Context()
+	err := s.o.Shelf.Use(r.PathValue("run"), func(run *store.Run) error { return s.stream(ctx, w, r, run) })
 	if err != nil {
 		s.fail(w, r, err)
 	}
