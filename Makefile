@@ -11,6 +11,7 @@
 #   make performance  the figures and the plot of docs/performance.md; minutes, for a quiet machine
 #   make slow    the tests that take long: more seeds, more sizes, longer runs
 #   make docs    what the documentation promises: examples run, links lead somewhere, every package has its page
+#   make browser the dashboard's pages in headless Chromium; skipped where there is none. Pictures go to FURLONG_TEST_SCREENSHOTS
 #   make ci      build, format, vet, test, generated, lint, race, and a short run of the default recipe
 
 GO       ?= go
@@ -18,7 +19,7 @@ PKG      ?= ./...
 FUZZTIME ?= 10s
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: build test race vet format fmt lint generated fuzz bench performance slow docs ci size smoke
+.PHONY: build test race vet format fmt lint generated fuzz bench performance slow docs browser ci size smoke
 .DEFAULT_GOAL := build
 
 build:
@@ -73,6 +74,10 @@ slow:
 
 docs:
 	$(GO) test -run '^Example|^TestHouse$$|^TestLinks$$' $(PKG)
+
+# A module of its own. One test at a time: each has a browser and a server, and pages are to be quick.
+browser:
+	cd dash/browser && $(GO) vet . && $(GO) test -count=1 -timeout 40m -p 1 .
 
 # The binary has a ceiling, so that nothing large slips into it.
 size: build

@@ -12,6 +12,7 @@ import (
 // painted counts the pixels of a colour between two cycles on a chart, edges left out.
 func (tb *tab) painted(card, colour string, from, to float64) int {
 	tb.t.Helper()
+	tb.expect("willReadFrequently") // said of this very reading
 	return eval[int](tb, fmt.Sprintf(`(async () => {
 		const { colour } = await import("/assets/dom.js"), want = colour(%q).match(/\d+/g).map(Number), c = document.querySelector('[data-id="%s"] .plot').chart, u = c.u, r = devicePixelRatio;
 		const x0 = Math.ceil(u.valToPos(c.xOf(%v), "x", true)) + 3, x1 = Math.floor(u.valToPos(c.xOf(%v), "x", true)) - 3, d = u.ctx.getImageData(x0, u.bbox.top, Math.max(1, x1 - x0), u.bbox.height).data;

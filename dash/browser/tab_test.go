@@ -90,7 +90,11 @@ func (tb *tab) said() []string {
 }
 
 // expect says that lines of the console with this part are as they should be.
-func (tb *tab) expect(part string) { tb.may = append(tb.may, part) }
+func (tb *tab) expect(part string) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	tb.may = append(tb.may, part)
+}
 
 func (tb *tab) requests() []string {
 	tb.mu.Lock()

@@ -39,13 +39,13 @@ export function drawer(ctx, cycle, key) {
   }
 
   function samples(c) {
-    const rows = c.samples.map((s) => {
+    const worth = c.samples.filter((s, i) => i < 3 || (i < 8 && s.share >= 0.005)), rows = worth.map((s) => {
       const part = finite(s.share) ? Math.max(0, Math.min(1, s.share)) : 0, bar = el("i"), [glyph, , tone] = verdictWords[s.verdict] || ["", "", "grey"];
       bar.style.width = `${part * 100}%`;
       return el("tr", el("td", el("a", { href: sampleAddress(run, s, true), "aria-label": `problem ${s.group}, sample ${s.slot}` }, `${s.group} / ${s.slot}`)), el("td", { class: tone, title: s.verdict }, glyph, " ", fixed(s.reward, 2)),
-        el("td.num", { title: "largest gap" }, significant(s.gap_max)), el("td", el("div.sharebar", bar)), el("td.num", finite(s.share) ? share(s.share) : "–"));
+        el("td.num", { title: "largest gap" }, significant(s.gap_max)), el("td", el("div.sharebar", bar)), el("td.num", finite(s.share) ? (Math.abs(s.share) < 0.001 ? "< 0.1 %" : share(s.share)) : "–"));
     });
-    return [el("h2", "Samples by share of it"), c.note ? el("p.grey", data(c.note)) : null, rows.length ? el("table", el("thead", el("tr", el("th", "problem / sample"), el("th", "reward"), el("th.num", "largest gap"), el("th", { colspan: 2 }, "share"))), el("tbody", rows)) : null];
+    return [el("h2", "Samples by share of the change"), c.note ? el("p.grey", data(c.note)) : null, rows.length ? el("table", el("thead", el("tr", el("th", "problem / sample"), el("th", "reward"), el("th.num", "largest gap"), el("th", { colspan: 2 }, "share"))), el("tbody", rows)) : null];
   }
 
   function moved(c) {

@@ -79,7 +79,7 @@ function opened(box) {
   document.querySelector("dialog[open]")?.close();
   const before = document.activeElement;
   document.body.append(box);
-  box.addEventListener("close", () => { box.remove(); before?.isConnected && before.focus(); });
+  box.addEventListener("close", () => { const lost = document.activeElement === document.body || box.contains(document.activeElement); box.remove(); if (lost && before?.isConnected) before.focus(); });
   box.addEventListener("click", (e) => e.target === box && box.close());
   box.showModal();
 }
