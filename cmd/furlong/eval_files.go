@@ -9,6 +9,7 @@ import (
 	"furlong/eval"
 	rundir "furlong/metrics/run"
 	"furlong/rl"
+	"furlong/verdict"
 )
 
 // evalResults prints the figures of a file of graded samples.
@@ -113,7 +114,7 @@ func ofRun(e rundir.Evaluation) ([]*eval.Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("evaluation %s: settings: %w", e.Name, err)
 	}
-	r := &eval.Result{Set: e.Name, Samples: s.Samples, Origin: eval.Origin{Grader: s.Grader, Prompts: s.Prompts}, Problems: ofRunProblems(e)}
+	r := &eval.Result{Set: e.Name, Samples: s.Samples, Origin: eval.Origin{Grader: s.Grader, Prompts: s.Prompts}, Problems: verdict.Problems(e)}
 	r.Sampling = rl.Sampling{
 		Temperature: s.Temperature, TopP: s.TopP, TopK: s.TopK, MinP: s.MinP, MaxTokens: s.MaxTokens, StopIDs: s.StopIDs, MinTokens: s.MinTokens, Seed: s.Seed,
 	}

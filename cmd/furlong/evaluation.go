@@ -17,6 +17,7 @@ import (
 	"furlong/reward"
 	"furlong/rl"
 	"furlong/summary"
+	"furlong/verdict"
 )
 
 // An evaluation is the held-out sets of a run, in the order in which they were named, the same all through it.
@@ -195,22 +196,20 @@ func (h *heldOut) summary(dir string, last int) (*summary.Eval, error) {
 		if before == nil {
 			continue
 		}
-		b, a := paired(enough(before, k), enough(after, k))
-		if len(a) == 0 {
-			continue
-		}
-		d, err := eval.Difference(b, a, k, h.sampling.Seed)
+		d, ok, err := verdict.Paired(*before, *after, k)
 		if err != nil {
 			return nil, err
 		}
-		at := fmt.Sprintf("pass@%d", k)
-		s.Diff[at], s.Diff[at+"_ci95"] = d.Value, [2]float64{d.Low, d.High}
+		if ok {
+			at := fmt.Sprintf("pass@%d", k)
+			s.Diff[at], s.Diff[at+"_ci95"] = d.Value, [2]float64{d.Lo, d.Hi}
+		}
 	}
 	return s, nil
 }
 
-// read returns the problems of an evaluation, nil if it was not made.
-func (h *heldOut) read(dir string, cycle int) ([]eval.Problem, error) {
+// read returns an evaluation, nil if it was not made.
+func (h *heldOut) read(dir string, cycle int) (*rundir.Evaluation, error) {
 	e, bad, err := rundir.ReadEval(h.written(dir, cycle))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -218,36 +217,12 @@ func (h *heldOut) read(dir string, cycle int) ([]eval.Problem, error) {
 	if err != nil || len(bad) > 0 {
 		return nil, fmt.Errorf("%s: %w", h.written(dir, cycle), errors.Join(err, first(bad)))
 	}
-	return ofRunProblems(e), nil
-}
-
-// ofRunProblems returns the problems of an evaluation that a run has written.
-func ofRunProblems(e rundir.Evaluation) (out []eval.Problem) {
-	for _, p := range e.Problems {
-		invalid := 0
-		for _, a := range p.Samples {
-			if a.Verdict == rl.Invalid.String() {
-				invalid++
-			}
-		}
-		out = append(out, eval.Problem{ID: p.ID, N: p.N - invalid, C: p.C, Truncated: p.Truncated, Invalid: invalid})
-	}
-	return out
+	return &e, nil
 }
 
 // enough returns the problems of which k samples or more were judged; pass@k is theirs.
 func enough(all []eval.Problem, k int) []eval.Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p eval.Problem) bool { return p.N < k })
-}
-
-// paired returns the problems that are in both evaluations.
-func paired(a, b []eval.Problem) (inA, inB []eval.Problem) {
-	missing := func(all []eval.Problem) func(eval.Problem) bool {
-		return func(p eval.Problem) bool {
-			return !slices.ContainsFunc(all, func(q eval.Problem) bool { return q.ID == p.ID })
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(a), missing(b)), slices.DeleteFunc(slices.Clone(b), missing(a))
 }
 
 func first[E error](all []E) error {
@@ -258,10 +233,11 @@ func first[E error](all []E) error {
 }
 
 // figures returns pass@1, pass@8 and the like, with intervals, and the share of truncated responses.
-func (h *heldOut) figures(problems []eval.Problem) map[string]float64 {
-	if problems == nil {
+func (h *heldOut) figures(e *rundir.Evaluation) map[string]float64 {
+	if e == nil {
 		return nil
 	}
+	problems := verdict.Problems(*e)
 	out := map[string]float64{}
 	cut := 0
 	for _, p := range problems {
