@@ -27,7 +27,7 @@ func (s *stock) fresh(list []*Group, served int, finished bool) []*Group {
 	var stay []*Group
 	for _, g := range list {
 		a := age(g, rl.NewVersion(0, served))
-		stale := s.run.Bound >= 0 && a > s.run.Bound && !(s.run.Unused == Mask && s.someFresh(g, served, finished))
+		stale := s.expired(g, a, served, finished)
 		if stale && finished {
 			s.seen.look(a)
 		}
@@ -50,14 +50,20 @@ func (s *stock) fresh(list []*Group, served int, finished bool) []*Group {
 	return stay
 }
 
-// someFresh reports whether something of a group trains, or may yet, once its old tokens are masked.
-func (s *stock) someFresh(g *Group, served int, finished bool) bool {
-	if !finished {
-		return true
+// expired reports whether a group of an age may not train: it is older than the bound, or nothing of it would be left unmasked.
+func (s *stock) expired(g *Group, age, served int, finished bool) bool {
+	old := s.run.Bound >= 0 && age > s.run.Bound
+	if old && s.run.Unused == Mask {
+		old = finished && !someSince(g, served-s.run.Bound)
 	}
+	return old || s.run.MaskOld && finished && !someSince(g, served-s.run.Lag)
+}
+
+// someSince reports whether a token of a group that trains was chosen by this version or a later one.
+func someSince(g *Group, version int) bool {
 	for _, x := range g.Samples {
 		for _, sp := range x.Versions {
-			if trains(x) && sp.Tokens > 0 && served-sp.Version.Count() <= s.run.Bound {
+			if trains(x) && sp.Tokens > 0 && sp.Version.Count() >= version {
 				return true
 			}
 		}

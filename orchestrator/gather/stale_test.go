@@ -90,6 +90,29 @@ func TestOldTokensOfFreshGroups(t *testing.T) {
 	}
 }
 
+// Groups that were finished under an earlier version have no token that would train where such tokens are masked: they don't fill a batch.
+func TestFinishedGroupsOfEarlierVersions(t *testing.T) {
+	for _, tt := range []struct {
+		unused string
+		lag    int
+		ready  []int64
+		begun  []int64
+	}{{Drop, 0, []int64{1}, nil}, {Mask, 0, []int64{1}, nil}, {Retry, 0, []int64{1}, []int64{2, 3, 4, 5}}, {Drop, 1, []int64{1, 5}, nil}} {
+		s := shelf(tt.unused, -1)
+		s.run.Async, s.run.Partial, s.run.MaskOld, s.run.Lag = false, true, true, tt.lag
+		for _, x := range s.ready[0].Samples {
+			x.Versions = []rl.Span{{Version: 1, Tokens: 2}, {Version: 6, Tokens: 1}}
+		}
+		s.sweep(6)
+		if !slices.Equal(numbers(s.ready), tt.ready) || !slices.Equal(numbers(s.begun), tt.begun) {
+			t.Errorf("%s, %d behind: ready are %v and begun %v, want %v and %v", tt.unused, tt.lag, numbers(s.ready), numbers(s.begun), tt.ready, tt.begun)
+		}
+		if a := s.waiting(); a.Check() != nil || a.Tokens.Dropped[Stale] != int64(6*(5-len(tt.ready))) {
+			t.Errorf("%s, %d behind: account is %+v (%v), want the others dropped as stale", tt.unused, tt.lag, a, a.Check())
+		}
+	}
+}
+
 // A schedule is how a fully asynchronous run goes, drawn from a seed.
 type schedule struct {
 	unused, granularity string
