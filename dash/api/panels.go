@@ -92,7 +92,7 @@ type ExpertLayer struct {
 	Max     Number `json:"max_load"`
 	Dead    int    `json:"dead"`
 	Agree   Number `json:"agreement"`
-	Entropy Number `json:"entropy"`
+	Entropy Number `json:"entropy"` // null: the entropy of routers is measured over all layers together
 }
 
 // An Expert is one expert.

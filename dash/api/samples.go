@@ -106,7 +106,7 @@ type Inspect struct {
 	Experts   []int             `json:"experts"`  // null: see Absent
 	Order     []int             `json:"order"`    // response tokens by |trainer - rollout|, largest first, at most 1,000
 	Absent    map[string]string `json:"absent"`   // why a column is null
-	Command   string            `json:"command"`  // that scores this sample again
+	Command   string            `json:"command"`  // that holds the two engines against each other over the newest checkpoint
 	Slots     []int             `json:"slots"`    // of its group
 	Served    string            `json:"served"`   // version after its cycle
 }

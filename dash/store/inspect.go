@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -13,6 +14,7 @@ import (
 
 	"furlong/dash/api"
 	"furlong/metrics/samples"
+	"furlong/orchestrator"
 	"furlong/rl"
 	"furlong/verdict"
 )
@@ -153,7 +155,7 @@ func (r *Run) Inspect(id SampleID, from, to int) (*api.Inspect, error) {
 		}
 	}
 	slices.Sort(out.Slots)
-	out.Command = r.parity(id)
+	out.Command = r.parity()
 	return out, nil
 }
 
@@ -172,9 +174,14 @@ func (r *Run) served(cycle int) string {
 	return verdict.Version(rl.Version(t.live(t.points[i]).version))
 }
 
-// parity returns the command that holds the two engines against each other over this run.
-func (r *Run) parity(SampleID) string {
-	return "furlong parity rollout trainer"
+// parity returns the command that holds the two engines against each other over this run's newest checkpoint, if there is one.
+func (r *Run) parity() string {
+	command := "furlong parity rollout trainer"
+	dir := filepath.Join(r.dir, "checkpoints")
+	if at, err := orchestrator.Newest(dir); err == nil && at > 0 && r.inside("checkpoints") == nil {
+		command += " --hf-checkpoint " + quote(filepath.Join(orchestrator.Checkpoint(dir, at), "trainer", "model"))
+	}
+	return command
 }
 
 func inspect(s *samples.Stored, from, to int) *api.Inspect {
