@@ -29,8 +29,8 @@ type Head struct {
 	Evals     []string   `json:"evals"` // names of the held-out sets
 	Crash     *Crash     `json:"crash"` // of a run that ended without a word or with an error
 	Problems  []Problem  `json:"problems"`
-	At        string     `json:"at"`  // id to follow events from
-	Now       float64    `json:"now"` // the server's clock
+	At        string     `json:"at"`        // id to follow events from
+	Now       float64    `json:"now"`       // the server's clock
 	Baselines []Baseline `json:"baselines"` // none: no setting names one yet
 }
 
