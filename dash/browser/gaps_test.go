@@ -87,8 +87,10 @@ func join(t *testing.T, rows []map[string]any) []byte {
 
 // row is a plausible row of a cycle.
 func row(c int) map[string]any {
-	return map[string]any{"kind": "cycle", "cycle": c, "step": c, "version": c + 1, "attempt": 1, "time": 1764403200 + 40*c, "train/step": c, "rollout/raw_reward": 0.4 + 0.001*float64(c%37),
-		"train/logp_diff/mean": 0.09 + 0.0001*float64(c%11), "train/logp_diff/p99": 0.4 + 0.001*float64(c%7), "perf/step_time": 40, "perf/train_time": 40, "train/tokens_total": 1000 * c, "train/tokens": 1000}
+	return map[string]any{
+		"kind": "cycle", "cycle": c, "step": c, "version": c + 1, "attempt": 1, "time": 1764403200 + 40*c, "train/step": c, "rollout/raw_reward": 0.4 + 0.001*float64(c%37),
+		"train/logp_diff/mean": 0.09 + 0.0001*float64(c%11), "train/logp_diff/p99": 0.4 + 0.001*float64(c%7), "perf/step_time": 40, "perf/train_time": 40, "train/tokens_total": 1000 * c, "train/tokens": 1000,
+	}
 }
 
 func rows(from, to int) (out []map[string]any) {

@@ -65,7 +65,7 @@ func pages(t *testing.T) []string {
 // settled waits until a page shows what it has.
 func (tb *tab) settled() {
 	tb.t.Helper()
-	tb.until(`document.querySelector("main").children.length && !/Reading…/.test(document.body.innerText) && [...document.querySelectorAll(".plot")].every((n) => n.chart?.u || n.querySelector(".says")?.textContent || n.getBoundingClientRect().top > innerHeight + 300)`)
+	tb.until(`document.querySelector("main").children.length && !/Reading…/.test(document.body.innerText) && [...document.querySelectorAll(".plot")].every((n) => n.chart?.u || n.querySelector(".says")?.textContent || n.getBoundingClientRect().top > innerHeight)`)
 }
 
 func name(page string) string {

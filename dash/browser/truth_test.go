@@ -20,8 +20,14 @@ var lines = []struct {
 	line int
 	key  string
 }{
-	{"reward", 0, "rollout/raw_reward"}, {"gap", 0, "train/logp_diff/mean"}, {"gap", 1, "train/logp_diff/p99"}, {"truncated", 0, "rollout/truncated_ratio"},
-	{"throughput", 0, "perf/tokens_per_gpu_per_sec"}, {"throughput", 1, "perf/actor_train_tok_per_s"}, {"staleness", 0, "rollout/staleness/mean"}, {"staleness", 1, "rollout/staleness/max"},
+	{"reward", 0, "rollout/raw_reward"},
+	{"gap", 0, "train/logp_diff/mean"},
+	{"gap", 1, "train/logp_diff/p99"},
+	{"truncated", 0, "rollout/truncated_ratio"},
+	{"throughput", 0, "perf/tokens_per_gpu_per_sec"},
+	{"throughput", 1, "perf/actor_train_tok_per_s"},
+	{"staleness", 0, "rollout/staleness/mean"},
+	{"staleness", 1, "rollout/staleness/max"},
 }
 
 // plain is a value as a page writes it: without the quotes of what is not finite, a dash where there is none.

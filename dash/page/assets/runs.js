@@ -40,7 +40,7 @@ export function runs(ctx) {
     const [glyph, word, tone] = states[r.state] || ["○", r.state, "grey"], tick = el("input", { type: "checkbox", "aria-label": `Compare ${r.run}`, onchange: () => { tick.checked ? ticked.add(r.run) : ticked.delete(r.run); compare.disabled = ticked.size !== 2; } });
     tick.checked = ticked.has(r.run);
     return el("tr", { "aria-selected": i === chosen ? "true" : null }, el("td", tick), el("td.nowrap", el("span", { class: tone }, glyph), ` ${word}`), el("td.full", el("a", { href: to(r.run, ""), title: r.dir }, data(r.run, 80)), r.error ? el("span.bad", " ", data(r.error, 200)) : null, r.exit ? el("span.grey", " ", data(r.exit, 120)) : null),
-      el("td.nowrap", count(r.cycle), r.planned ? el("span.grey", ` / ${count(r.planned)}`) : null), el("td.nowrap", spark(r.spark), ` ${fixed(r.reward, 3)}`), el("td.num", significant(r.gap)), el("td.num", fixed(r.pass1, 3)), el("td.num", { class: r.alarms ? "warn" : "" }, r.alarms ? `▲ ${count(r.alarms)}` : "0"), el("td.num", r.age || r.age === 0 ? ago(r.age) : "–"));
+      el("td.nowrap", count(r.cycle), r.planned ? el("span.grey", ` / ${count(r.planned)}`) : null), el("td.nowrap", spark(r.spark), ` ${fixed(r.reward, 3)}`), el("td.num", { "data-name": "gap" }, significant(r.gap)), el("td.num", { "data-name": "pass@1" }, fixed(r.pass1, 3)), el("td.num", { "data-name": "alarms", class: r.alarms ? "warn" : "" }, r.alarms ? `▲ ${count(r.alarms)}` : "0"), el("td.num", r.age || r.age === 0 ? ago(r.age) : "–"));
   }
 
   function spark(values) {

@@ -18,6 +18,7 @@ export function samples(ctx) {
   const side = el("div"), split = el("div.split", el("div.panel", head, body), side);
   const quick = el("div.bar", el("span.grey", "quick:"), ["", "-right", "truncated", "invalid", "gap>1", "repeated", "mixed", "eval"].map((q) => el("button.button", { type: "button", onclick: () => change({ q: q || null }) }, q || "all")), status);
   const node = el("div.stack", el("h1.unseen", "Samples"), el("div.filter", box, el("button.button.main", { type: "button", onclick: () => apply() }, "Filter")), fault, quick, hists, split);
+  space.append(el("p.grey", "Reading…"));
   body.append(space);
   let rows = [], next = "", total = 0, chosen = -1, asking = 0, q = "", sort = "", shown = null;
 
