@@ -13,9 +13,19 @@ func TestNumber(t *testing.T) {
 		n    Number
 		want string
 	}{
-		{"", "null"}, {Verbatim([]byte("1.50")), "1.50"}, {Float(0.1), "0.1"}, {Float(1e-7), "1e-07"}, {Float(1e21), "1e+21"}, {Float(math.Copysign(0, -1)), "-0"},
-		{Float(math.NaN()), `"NaN"`}, {Float(math.Inf(-1)), `"-Infinity"`}, {Measured(math.NaN()), "null"}, {Measured(math.Inf(1)), `"Infinity"`},
-		{Float32(0.1), "0.1"}, {Float32(float32(math.NaN())), "null"}, {Float32(1e-8), "1e-08"},
+		{"", "null"},
+		{Verbatim([]byte("1.50")), "1.50"},
+		{Float(0.1), "0.1"},
+		{Float(1e-7), "1e-07"},
+		{Float(1e21), "1e+21"},
+		{Float(math.Copysign(0, -1)), "-0"},
+		{Float(math.NaN()), `"NaN"`},
+		{Float(math.Inf(-1)), `"-Infinity"`},
+		{Measured(math.NaN()), "null"},
+		{Measured(math.Inf(1)), `"Infinity"`},
+		{Float32(0.1), "0.1"},
+		{Float32(float32(math.NaN())), "null"},
+		{Float32(1e-8), "1e-08"},
 	} {
 		b, err := json.Marshal(tt.n)
 		if err != nil || string(b) != tt.want {
