@@ -51,11 +51,13 @@ func ReadGold(raw json.RawMessage) (Gold, error) {
 	if err != nil {
 		return Gold{}, err
 	}
-	g := Gold{Text: text}
-	if x, ok := new(big.Rat).SetString(text); raw[0] != '"' && ok {
-		g.Falsy = x.Sign() == 0
-	}
-	return g, nil
+	return Gold{Text: text, Falsy: raw[0] != '"' && isZero(text)}, nil
+}
+
+// isZero reports whether a number of JSON, however long, is 0.
+func isZero(number string) bool {
+	digits, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return strings.Trim(digits, "-.0") == ""
 }
 
 // readScalar returns a text, or a number as it is written.
@@ -98,7 +100,10 @@ func readCountdown(raw json.RawMessage) (Gold, error) {
 		Numbers []json.Number `json:"nums"`
 		Target  *json.Number  `json:"target"`
 	}
-	if err := json.Unmarshal(raw, &object); err != nil {
+	var kind *json.UnmarshalTypeError
+	if err := json.Unmarshal(raw, &object); errors.As(err, &kind) {
+		return Gold{}, fmt.Errorf(`gold: %s is of type %s, want {"nums": [...], "target": N}`, kind.Field, kind.Value)
+	} else if err != nil {
 		return Gold{}, fmt.Errorf("gold: %w", err)
 	}
 	if object.Target == nil || len(object.Numbers) == 0 {
@@ -107,12 +112,12 @@ func readCountdown(raw json.RawMessage) (Gold, error) {
 	g := Gold{Text: object.Target.String()}
 	var ok bool
 	if g.Target, ok = smallNumber(object.Target.String()); !ok {
-		return Gold{}, fmt.Errorf("target is %.40s, want a number", object.Target)
+		return Gold{}, fmt.Errorf("target is %.40q, want a number", object.Target.String())
 	}
 	for _, n := range object.Numbers {
 		x, ok := smallNumber(n.String())
 		if !ok {
-			return Gold{}, fmt.Errorf("nums holds %.40s, want numbers", n)
+			return Gold{}, fmt.Errorf("nums holds %.40q, want numbers", n.String())
 		}
 		g.Numbers = append(g.Numbers, x)
 	}

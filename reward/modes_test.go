@@ -184,11 +184,19 @@ func TestReadGold(t *testing.T) {
 		{"[]", "", "empty list"},
 		{"[null]", "", "alternative 1"},
 		{`{"target":1}`, "", "without nums"},
+		{`{"nums":"1,2","target":1}`, "", "nums is of type string"},
+		{`{"nums":[1,null],"target":1}`, "", `nums holds ""`},
 		{"{", "", "gold: "},
 	} {
 		g, err := ReadGold([]byte(tt.raw))
 		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) || err == nil && g.String() != tt.want {
 			t.Errorf("ReadGold(%s) = %q, %v, want %q, %s", tt.raw, g.String(), err, tt.want, tt.err)
+		}
+	}
+	for _, raw := range []string{"0", "-0", "0.00", "0e9", "0E-999999999", `"0"`, "10", "0.10", "1e-999999999", strings.Repeat("7", 1_000_000)} {
+		want := raw[0] != '"' && !strings.ContainsAny(raw, "17")
+		if g, err := ReadGold([]byte(raw)); err != nil || g.Falsy != want {
+			t.Errorf("ReadGold(%.20s) is falsy %t, %v, want %t", raw, g.Falsy, err, want)
 		}
 	}
 	if g := GoldOf(`["5","6"]`); len(g.Alternatives) != 2 {

@@ -151,6 +151,7 @@ func bombs() map[string]string {
 		"nested boxes, just short": strings.Repeat(`\boxed{`, 500) + "35" + strings.Repeat("}", 500),
 		"nested fractions":         `\boxed{` + strings.Repeat(`\frac{1}{1+`, 300) + "1" + strings.Repeat("}", 300) + `}`,
 		"nested roots":             `\boxed{` + strings.Repeat(`\sqrt{`, 500) + "2" + strings.Repeat("}", 500) + `}`,
+		"fractions of fractions":   `\boxed{` + strings.Repeat(`\frac`, 20_000) + `}`,
 		"a long power":             `\boxed{(a+b+c+d+e+f+g+h)^{100}}`,
 		"a long product":           `\boxed{` + strings.Repeat("(x+y+z)", 500) + `}`,
 		"a long list":              `\boxed{` + strings.Repeat("1,", 2000) + `1}`,

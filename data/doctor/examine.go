@@ -25,7 +25,7 @@ type problem struct {
 	label    uint64 // 0 is none
 	file     int32  // of all files, those of Against first
 	number   int32  // of the row
-	rows     int32
+	rows     int32  // that a run would train on
 	against  bool
 	conflict bool  // another row gives it another label
 	overlap  int32 // 1 + the problem of Against that it is, or nearly is
@@ -225,7 +225,7 @@ func (e *Examination) remember(s *seen) (at int32, fresh bool) {
 		return at, false
 	}
 	at = int32(len(e.problems))
-	p := problem{file: int32(s.file), number: int32(s.Number), rows: 1, against: e.against(s.file)}
+	p := problem{file: int32(s.file), number: int32(s.Number), against: e.against(s.file)}
 	if s.row.Label != "" {
 		p.label = hash64(s.row.Label) | 1
 	}
@@ -240,16 +240,16 @@ func (e *Examination) remember(s *seen) (at int32, fresh bool) {
 // repeated counts a row among those of its problem.
 func (e *Examination) repeated(s *seen) {
 	at, fresh := e.remember(s)
+	p := &e.problems[at]
+	p.rows++
 	if fresh {
 		return
 	}
-	p := &e.problems[at]
 	first := e.placeOf(at)
 	if p.against {
 		e.tally.add("overlap", s.place, "as %s", first)
 		return
 	}
-	p.rows++
 	if s.row.Label != "" && p.label != 0 && p.label != hash64(s.row.Label)|1 {
 		p.conflict = true
 		e.tally.add("conflict", s.place, "as %s, label %.40q here", first, s.row.Label)
@@ -408,11 +408,13 @@ func (e *Examination) conclude() {
 	r := &e.report
 	for at := range e.problems {
 		p := &e.problems[at]
+		if p.rows > 0 {
+			r.Problems++
+			r.Largest = max(r.Largest, int(p.rows))
+		}
 		if p.against {
 			continue
 		}
-		r.Problems++
-		r.Largest = max(r.Largest, int(p.rows))
 		place := e.placeOf(int32(at))
 		if p.overlap > 0 {
 			e.tally.add("near-overlap", place, "nearly %s", e.placeOf(p.overlap-1))

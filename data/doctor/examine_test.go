@@ -147,6 +147,16 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
+// A problem of a set to be evaluated on counts as one of the file's own, as often as it stands there.
+func TestOverlapsAreCounted(t *testing.T) {
+	base := anyRows(clean(4))
+	o := options(t, write(t, "train.jsonl", append(append([]any{}, base[:3]...), base[:2]...)...))
+	o.Against = []string{write(t, "held-out.jsonl", base[1:]...)}
+	if _, r := examine(t, o); r.Rows != 5 || r.Problems != 3 || r.Largest != 2 {
+		t.Errorf("%d rows, %d problems, the largest of %d rows, want 5, 3, 2\n%v", r.Rows, r.Problems, r.Largest, r)
+	}
+}
+
 // Problems from one template with other numbers are not near, whatever their labels; with other labels neither.
 func TestTemplatesAreNotNear(t *testing.T) {
 	text := "A farmer has %d cows and buys %d more at the market in town. How many legs do all of the cows of the farmer have after the market?"

@@ -28,10 +28,14 @@ var marks = map[string]string{"vec": "\u20d7", "hat": "\u0302", "bar": "\u0305",
 // A plainer turns LaTeX into plain text as the published grader's library does: fractions lose their braces, so that
 // \frac{x+1}{2} becomes x+1/2.
 type plainer struct {
-	in    string
-	at    int
-	depth int
+	in      string
+	at      int
+	depth   int
+	tooDeep bool // the library breaks here: groups and arguments stand within more of them than deepest
 }
+
+// deepest is how many groups and arguments may stand within each other.
+const deepest = 400
 
 // plainText converts a text, or returns it as it is where the library would break.
 func plainText(s string) string {
@@ -39,19 +43,36 @@ func plainText(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, `\tfrac`, `\frac`), `\dfrac`, `\frac`)
 	p := &plainer{in: strings.ReplaceAll(s, `\frac`, ` \frac`)}
 	out, ok := p.until(0)
-	if !ok {
+	if !ok || p.tooDeep {
 		return before
 	}
 	out = strings.NewReplacer("√", "sqrt", "π", "pi", "∞", "inf", "∪", "U", "·", "*", "×", "*").Replace(out)
 	return strings.TrimFunc(out, isSpace)
 }
 
+// enter goes one level down, if there is one.
+func (p *plainer) enter() bool {
+	p.depth++
+	p.tooDeep = p.tooDeep || p.depth > deepest
+	return !p.tooDeep
+}
+
+func (p *plainer) leave() { p.depth-- }
+
+// part converts a text within the one that p converts.
+func (p *plainer) part(text string) (string, bool) {
+	q := &plainer{in: text, depth: p.depth}
+	out, ok := q.until(0)
+	p.tooDeep = p.tooDeep || q.tooDeep
+	return out, ok
+}
+
 // until converts up to the closing brace of a group, or to the end for 0.
 func (p *plainer) until(closer byte) (string, bool) {
-	if p.depth++; p.depth > 400 {
+	if !p.enter() {
 		return "", false
 	}
-	defer func() { p.depth-- }()
+	defer p.leave()
 	var out strings.Builder
 	for p.at < len(p.in) {
 		c := p.in[p.at]
@@ -155,6 +176,10 @@ func (p *plainer) argument() (string, bool) {
 		p.at++
 		return p.until('}')
 	case '\\':
+		if !p.enter() {
+			return "", false
+		}
+		defer p.leave()
 		return p.command()
 	}
 	first, _ := firstRune(p.in[p.at:])
@@ -176,15 +201,13 @@ func (p *plainer) environment() (string, bool) {
 	}
 	p.at += len(body)
 	if !strings.HasSuffix(strings.TrimSuffix(name, "*"), "matrix") && name != "array" {
-		q := &plainer{in: body, depth: p.depth}
-		return q.until(0)
+		return p.part(body)
 	}
 	var rows []string
 	for _, row := range strings.Split(body, `\\`) {
 		var cells []string
 		for _, cell := range strings.Split(row, "&") {
-			q := &plainer{in: cell, depth: p.depth}
-			text, ok := q.until(0)
+			text, ok := p.part(cell)
 			if !ok {
 				return "", false
 			}

@@ -133,6 +133,23 @@ func TestGradersEnd(t *testing.T) {
 	}
 }
 
+// Arguments within arguments end as groups within groups do: the text stays as it is, however many there are.
+func TestPlainTextIsBounded(t *testing.T) {
+	for _, piece := range []string{`\frac`, `\sqrt`, `\vec`, "{", `\frac{`} {
+		for _, n := range []int{500, 3_000_000} {
+			text := strings.Repeat(piece, n)
+			if got := plainText(text); got != text {
+				t.Errorf("%d times %s is %.80q of %d bytes, want the text as it is", n, piece, got, len(got))
+			}
+		}
+	}
+	for text, want := range map[string]string{`\frac\frac123`: "1/2/3", `\sqrt\frac12`: "sqrt(1/2)", strings.Repeat("{", 300) + "7" + strings.Repeat("}", 300): "7"} {
+		if got := plainText(text); got != want {
+			t.Errorf("%.40s is %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestRandomTextsGetVerdicts(t *testing.T) {
 	same := func(a, g string) bool {
 		for _, j := range judges {
