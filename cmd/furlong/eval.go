@@ -25,7 +25,7 @@ type evalOptions struct {
 	Ignore  string   `flag:"ignore" choices:"settings" help:"compare although settings differ"`
 	K       powers   `flag:"k" help:"the k of pass@k and maj@k, with commas between them; without it 1, 2, 4, ... up to the samples of a problem"`
 	Table   bool     `flag:"per-problem" help:"print what became of each problem"`
-	JSON    bool     `flag:"json" help:"print the result as one JSON object in the last line"`
+	JSON    bool     `flag:"json" help:"print the result as one JSON object and nothing else"`
 	File    string   `flag:"output" help:"also write the result, problem by problem, to this file"`
 }
 

@@ -55,7 +55,9 @@ func (e *env) evalCompare(o evalOptions) error {
 			return fmt.Errorf("%s and %s: %w", o.Compare[0], o.Compare[1], err)
 		}
 		out.Sets = append(out.Sets, c)
-		printComparison(e.stdout, c)
+		if !o.JSON {
+			printComparison(e.stdout, c)
+		}
 	}
 	if o.JSON {
 		err = json.NewEncoder(e.stdout).Encode(out)

@@ -9,8 +9,11 @@ import (
 	"furlong/eval"
 )
 
-// printResults prints each result for people, and whole as one JSON object if that is asked for.
+// printResults prints each result for people, or whole as one JSON object if that is asked for.
 func (e *env) printResults(all []*eval.Result, o evalOptions, whole any) error {
+	if o.JSON {
+		return json.NewEncoder(e.stdout).Encode(whole)
+	}
 	for _, r := range all {
 		if len(all) > 1 {
 			fmt.Fprintf(e.stdout, "%s:\n", r.Set)
@@ -18,9 +21,6 @@ func (e *env) printResults(all []*eval.Result, o evalOptions, whole any) error {
 		if err := printResult(e.stdout, r, o.Table); err != nil {
 			return err
 		}
-	}
-	if o.JSON {
-		return json.NewEncoder(e.stdout).Encode(whole)
 	}
 	return nil
 }
