@@ -87,7 +87,7 @@ func TestTrainServesItsPage(t *testing.T) {
 // Without a page, or where none can be, the run goes on: a line says so and no more.
 func TestTrainGoesOnWithoutPage(t *testing.T) {
 	j, said, log := pageJob(t, "127.0.0.1:0")
-	j.f.page.Off = true
+	j.f.page.On = false
 	j.showPage(t.Context())()
 	if said.Len()+log.Len() > 0 {
 		t.Errorf("--no-dash says %q and logs %q", said, log)

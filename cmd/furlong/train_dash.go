@@ -13,19 +13,19 @@ import (
 
 // pageFlags say where a run shows itself while it goes.
 type pageFlags struct {
-	Off     bool   `flag:"no-dash" help:"serve no page of this run"`
+	On      bool   `flag:"dash" help:"serve a page of this run while it goes"`
 	Address string `flag:"dash-addr" help:"where the page of this run is, HOST:PORT; a port that is taken gives way to the next free one"`
 }
 
 // Validate reports an address that is none.
 func (f pageFlags) Validate() error { return checkDashAddress(f.Address) }
 
-func defaultPage() pageFlags { return pageFlags{Address: dash.DefaultAddress} }
+func defaultPage() pageFlags { return pageFlags{On: true, Address: dash.DefaultAddress} }
 
 // showPage serves the page of the run until the function that it returns is called. Nothing that goes wrong here ends or holds up the run: it is a line in the log.
 func (j *job) showPage(ctx context.Context) (stop func()) {
 	none := func() {}
-	if j.f.page.Off {
+	if !j.f.page.On {
 		return none
 	}
 	shelf, err := newShelf([]string{j.dir.Path()})

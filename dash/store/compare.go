@@ -14,7 +14,7 @@ var settingGroups = []struct {
 	name string
 	of   *regexp.Regexp
 }{
-	{"", regexp.MustCompile(`^(run-dir|run-id|resume|save|save-hf|json|quiet|print-json|config|extra-args|no-dash|dash-.*|use-tensorboard|use-wandb|wandb-.*|use-prometheus|prometheus-.*|keep-samples|save-.*|dump-details|.*api-key.*)$`)},
+	{"", regexp.MustCompile(`^(run-dir|run-id|resume|save|save-hf|json|quiet|print-json|config|extra-args|dash|dash-.*|use-tensorboard|use-wandb|wandb-.*|use-prometheus|prometheus-.*|keep-samples|save-.*|dump-details|.*api-key.*)$`)},
 	{"data", regexp.MustCompile(`^(prompt-data.*|.*-key|apply-chat-.*|rollout-shuffle|rollout-max-prompt-len|allow-empty-labels|drop-duplicate-prompts|max-line-bytes|eval-.*|n-samples-per-eval-prompt|skip-eval-.*|rollout-seed|num-epoch)$`)},
 	{"sampling", regexp.MustCompile(`^(rollout-(temperature|top-p|top-k|min-p|max-response-len|batch-size)|n-samples-per-prompt|over-sampling-.*|dynamic-.*|max-resample-rounds|partial-rollout|context-length)$`)},
 	{"model", regexp.MustCompile(`^(hf-checkpoint|ref-load|load|ckpt-step|dtype|.*-format|moe-.*|opd-teacher-load)$`)},
