@@ -19,6 +19,7 @@ type Option struct {
 	Section string   // where it comes from, for the page of flags
 	Why     string   // why it does nothing, why it is so, what is missing, what another value would need
 	Senses  []Sense  // of Expands: what values stand for
+	Secret  bool     // of Refused: what it is given is never shown
 }
 
 // Takes says how many words follow an option.
@@ -149,6 +150,9 @@ func (s *Set) note(a assignment, origin string) error {
 	n := Note{Flag: o.Name, Value: Quote(a.words...), Origin: origin, Why: o.Why, Listed: true}
 	if o.Takes == Switch {
 		n.Flag, n.Value = strings.TrimPrefix(a.spelled, "--"), ""
+	}
+	if o.Secret {
+		n.Value = ""
 	}
 	switch {
 	case o.Takes == Switch && value != "true" && value != "false":

@@ -44,6 +44,7 @@ func TestFates(t *testing.T) {
 		{"--no-bf16", "--no-bf16 is false, want true: the format of weights and products is --dtype, bf16 by default"},
 		{"--custom-rm-path a.b", "--custom-rm-path a.b cannot be obeyed: it names Python code, and none runs here; --custom-rm-command runs a program of yours, --rm-url asks a server"},
 		{"--mode fast", "--mode is fast, want normal or debug_minimal"},
+		{"--wandb-key sesame", "--wandb-key cannot be obeyed: a key on a command line can be read by every process of the machine, and by whoever reads the log: the client reads WANDB_API_KEY"},
 		{"--sglang-max-runing-requests 3", "unknown flag --sglang-max-runing-requests, did you mean --sglang-max-running-requests?"},
 		{"--use-tensorboard=maybe", `--use-tensorboard is "maybe", want true or false`},
 		{"--task gsm8k", "--task needs --data-dir"},

@@ -134,7 +134,7 @@ var tracking = slices.Concat(
 	heldSwitches("TensorBoard files are in the run directory in any case", "use-tensorboard"),
 	idle(config.One, noTracker, `mlflow-tracking-uri mlflow-experiment-name=miles mlflow-run-name mlflow-run-id`),
 	idle(config.One, "TensorBoard files are in the run directory, which has the name of the run", "tb-project-name tb-experiment-name"),
-	refused(config.One, "a key on a command line can be read by every process of the machine, and by whoever reads the log", "wandb-key"),
+	secret("a key on a command line can be read by every process of the machine, and by whoever reads the log: the client reads WANDB_API_KEY", "wandb-key"),
 	idle(config.Switch, inRows, "log-multi-turn log-passrate log-correct-samples"),
 	idle(config.One, inRows, "log-reward-category"),
 )

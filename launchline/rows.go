@@ -55,6 +55,11 @@ func refused(takes config.Takes, why, names string) []config.Option {
 	return rows(config.Refused, takes, why, names)
 }
 
+// secret is a flag whose value belongs in no command line, and is told in no message.
+func secret(why, name string) []config.Option {
+	return []config.Option{{Name: name, Takes: config.One, Kind: config.Refused, Why: why, Secret: true}}
+}
+
 func stated(takes config.Takes, names string) []config.Option {
 	return rows(config.Stated, takes, inModel, names)
 }

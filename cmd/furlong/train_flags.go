@@ -124,7 +124,7 @@ func (f *trainFlags) set(command, purpose string) *config.Set {
 	set.Add("Training", &f.train, &f.teacher).Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers)
 	set.Add("Data", &f.data).Add("Reward", &f.reward).Add("Evaluation", &f.eval, &f.apart).Add("Debugging", &f.debug)
 	set.Add("Trackers", &f.track)
-	set.Add("Checks", &together{f}, &graded{f})
+	set.Add("Checks", &together{f}, &graded{f}, &loops{f, set})
 	return f.registerLine(set, os.Environ())
 }
 

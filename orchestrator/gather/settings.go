@@ -51,9 +51,9 @@ type Run struct {
 	Report    rl.Report
 }
 
-// round returns how many prompts are handed out at once.
+// round returns how many prompts are handed out at once. The loop that draws without end has no rounds; what a batch may cost is counted in batches there.
 func (r Run) round() int {
-	if r.OverSampling == 0 {
+	if r.OverSampling == 0 || r.Async {
 		return r.Batch
 	}
 	return r.OverSampling
@@ -74,7 +74,7 @@ func (r Run) capacity() int { return int(r.Capacity * float64(r.Batch)) }
 func (r Run) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if r.OverSampling != 0 && r.OverSampling < r.Batch {
+	if !r.Async && r.OverSampling != 0 && r.OverSampling < r.Batch {
 		bad("--over-sampling-batch-size is %d, want at least --rollout-batch-size (%d), or 0", r.OverSampling, r.Batch)
 	}
 	if r.MaxRounds < 0 || r.Retries < 0 {
@@ -120,12 +120,6 @@ func (r Run) validateAsync() error {
 	}
 	if r.Concurrent != 0 && r.Concurrent < r.PerPrompt {
 		bad("--async-max-concurrent-samples is %d, want at least --n-samples-per-prompt (%d): a group must fit", r.Concurrent, r.PerPrompt)
-	}
-	if r.OverSampling != 0 {
-		bad("--over-sampling-batch-size with --loop fully-async, which draws without end: want --async-max-concurrent-samples")
-	}
-	if r.Policy != PromptOrder {
-		bad("--over-sampling-policy %s with --loop fully-async, which takes groups as they come", r.Policy)
 	}
 	return errors.Join(errs...)
 }

@@ -48,6 +48,9 @@ type tallied struct {
 
 func newStock(r Run) *stock {
 	f, _ := parseFilter(r.Filter) // Validate has complained
+	if r.Async {
+		r.Policy = PromptOrder // groups are taken as they come
+	}
 	return &stock{run: r, filter: f, flying: map[int64]*Group{}, seen: tallied{filtered: map[string]int{}}}
 }
 
