@@ -71,6 +71,15 @@ func help(ctx context.Context, e *env) int {
 	return runCommand(ctx, e, name)
 }
 
+// scripted says what to do in place of the sub-commands of the published launch script.
+var scripted = map[string]string{
+	"full-train":       "furlong train takes the same flags, and needs nothing prepared",
+	"prepare-download": "nothing is fetched here; --hf-checkpoint and --prompt-data name what is there",
+	"prepare-single":   "nothing is prepared: furlong train reads a checkpoint in the Hugging Face layout as it is, FP8 too; furlong convert writes others",
+	"prepare-spmd":     "nothing is prepared: furlong train reads a checkpoint in the Hugging Face layout as it is; furlong convert writes others",
+	"prepare-cp":       "nothing is copied: --hf-checkpoint names where a checkpoint is",
+}
+
 func runCommand(ctx context.Context, e *env, name string) int {
 	var names []string
 	for _, c := range commands() {
@@ -83,6 +92,9 @@ func runCommand(ctx context.Context, e *env, name string) int {
 	hint := "furlong help lists them"
 	if near := nearest.Name(name, names); near != "" {
 		hint = "did you mean " + near + "?"
+	}
+	if own := scripted[name]; own != "" {
+		hint = "which is of the published launch script: " + own
 	}
 	fmt.Fprintf(e.stderr, "furlong: unknown command %q, %s\n", name, hint)
 	return exitUsage

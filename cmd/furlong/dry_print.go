@@ -7,11 +7,20 @@ import (
 	"text/tabwriter"
 
 	"furlong/config"
+	"furlong/launchline"
 	"furlong/layout"
 )
 
 // flagText writes a flag with its value.
 func flagText(flag, value string) string { return strings.TrimSpace("--" + flag + " " + value) }
+
+// noteText writes a note's flag as flagText does; a variable is no flag.
+func noteText(n config.Note) string {
+	if n.Origin == launchline.Origin {
+		return n.Flag + "=" + config.Quote(n.Value)
+	}
+	return flagText(n.Flag, n.Value)
+}
 
 // inBytes writes a number of bytes for people.
 func inBytes(n int64) string {

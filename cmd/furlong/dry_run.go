@@ -174,7 +174,7 @@ func (d *dryRun) read(set *config.Set) {
 		}
 	}
 	for _, n := range set.Notes() {
-		note := dryNote{Flag: flagText(n.Flag, n.Value), Origin: n.Origin, Why: n.Why}
+		note := dryNote{Flag: noteText(n), Origin: n.Origin, Why: n.Why}
 		if n.Held {
 			d.Held = append(d.Held, note)
 			continue
