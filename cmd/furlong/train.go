@@ -124,7 +124,7 @@ func (e *env) train(ctx context.Context, f *trainFlags, set *config.Set) (err er
 	if err := errors.Join(f.run.settled(set), j.depart()); err != nil {
 		return err
 	}
-	defer j.untrack()
+	defer j.untrack(ctx)
 	if err := j.scraped(); err != nil {
 		return err
 	}

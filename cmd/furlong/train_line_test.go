@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +23,8 @@ func TestProgressLine(t *testing.T) {
 		return rl.Stats{"rollout/raw_reward": reward, "train/logp_diff/max": 0}
 	}
 	l.recall([]metrics.Row{
-		{Kind: metrics.Cycle, Cycle: 1, Attempt: 1, Values: stats(9)}, {Kind: metrics.Cycle, Cycle: 1, Attempt: 2, Values: stats(0.25)},
+		{Kind: metrics.Cycle, Cycle: 1, Attempt: 1, Values: stats(9)},
+		{Kind: metrics.Cycle, Cycle: 1, Attempt: 2, Values: stats(0.25)},
 		{Kind: metrics.Eval, Cycle: 1, Attempt: 2, Values: stats(7)},
 	})
 	now = now.Add(time.Second)
@@ -49,7 +49,7 @@ func TestNewLog(t *testing.T) {
 		want            string
 	}{{true, false, "INF cycle reward=0.3333 n=7"}, {false, false, `"reward":0.3333333333333333`}} {
 		var b bytes.Buffer
-		newLog(&b, tt.terminal, tt.color).Info("cycle", slog.Float64("reward", 1.0/3), slog.Int("n", 7))
+		newLog(&b, tt.terminal, tt.color).Info("cycle", "reward", 1.0/3, "n", 7)
 		if !strings.Contains(b.String(), tt.want) || strings.Contains(b.String(), "\x1b[") {
 			t.Errorf("terminal %v: %q, want %q and no colour", tt.terminal, b.String(), tt.want)
 		}

@@ -59,13 +59,13 @@ func (j *job) followed(ctx context.Context) {
 }
 
 // untrack ends what tells others of the run.
-func (j *job) untrack() {
+func (j *job) untrack(ctx context.Context) {
 	if j.wandb != nil {
 		if err := j.wandb.Close(2 * time.Minute); err != nil {
 			j.log.Warn("the last figures may be missing", "error", err.Error())
 		}
 	}
 	if j.shown != nil {
-		_ = j.shown.Close() // a scrape that is cut off is made again by who wants it
+		_ = j.shown.Close(ctx) // a scrape that is cut off is made again by who wants it
 	}
 }

@@ -46,7 +46,7 @@ func TestScrape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(t.Context())
 	s.Take(metrics.Row{Kind: metrics.Cycle, Cycle: 1, Step: 2, Version: 3, Values: map[string]float64{"train/loss": 0.5, "rollout/raw_reward": 0.25}})
 	s.Take(metrics.Row{Kind: metrics.Eval, Cycle: 2, Step: 4, Version: 3, Values: map[string]float64{"train/loss": math.Inf(1), "eval/x-pass@1": 0.125, "train_loss": 7}})
 	got := scrape(t, s.Address(), `a "run"`)
@@ -90,7 +90,7 @@ func TestPortIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close(t.Context())
 	_, port, _ := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(s.Address(), "http://"), "/metrics"), ":")
 	taken, err := strconv.Atoi(port)
 	if err != nil {

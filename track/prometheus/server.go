@@ -63,9 +63,9 @@ func Serve(o Options, run string, log *slog.Logger) (*Server, error) {
 // Address returns where the figures are.
 func (s *Server) Address() string { return "http://" + s.at.String() + "/metrics" }
 
-// Close ends it. A scrape under way has a second to finish.
-func (s *Server) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+// Close ends it. A scrape under way has a second to finish, also where ctx has ended.
+func (s *Server) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	return s.http.Shutdown(ctx)
 }
