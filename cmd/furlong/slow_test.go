@@ -35,8 +35,10 @@ func TestEveryLoopLearns(t *testing.T) {
 // shortForm runs it and returns its closing table.
 func shortForm(t *testing.T, bin string, args ...string) (s summary.Summary) {
 	t.Helper()
-	out, err := exec.Command(bin, append([]string{"train", "--run-dir", filepath.Join(t.TempDir(), "run"), "--num-rollout", "30", "--eval-problems", "128",
-		"--eval-interval", "0", "--save-interval", "0", "--quiet", "--no-dash", "--json"}, args...)...).Output()
+	out, err := exec.Command(bin, append([]string{
+		"train", "--run-dir", filepath.Join(t.TempDir(), "run"), "--num-rollout", "30", "--eval-problems", "128",
+		"--eval-interval", "0", "--save-interval", "0", "--quiet", "--no-dash", "--json",
+	}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
