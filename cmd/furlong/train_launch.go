@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"furlong/config"
@@ -21,6 +23,25 @@ type lineFlags struct {
 	Model  string            `flag:"model-name" help:"names the model's shape for a dry run that finds no config.json at --hf-checkpoint; else it selects nothing"`
 	Env    map[string]string `flag:"extra-env-vars" help:"variables for the processes of a run on many machines"`
 	Layout layout.Config     `group:"Machines and devices"`
+}
+
+// Validate refuses variables that hold keys, as the launch line's own flag for one is refused: a run writes down what it was told.
+func (f *lineFlags) Validate() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(f.Env)) {
+		if holdsKey(name, f.Env[name]) {
+			errs = append(errs, fmt.Errorf("--extra-env-vars holds %s, and every process of the machine can read a command line: want it in the environment", name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// holdsKey reports whether a variable is by its name a key, and no number.
+func holdsKey(name, value string) bool {
+	_, err := strconv.ParseFloat(value, 64)
+	return err != nil && value != "" && slices.ContainsFunc([]string{"_KEY", "TOKEN", "SECRET", "PASSWORD"}, func(end string) bool {
+		return strings.HasSuffix(strings.ToUpper(name), end)
+	})
 }
 
 // Unheeded returns what does nothing in a run on the processor of one machine.
