@@ -1,8 +1,8 @@
 package browser
 
 import (
-	"os"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
