@@ -102,8 +102,11 @@ func TestRolloutOnlyDrawsTheSame(t *testing.T) {
 	only := filepath.Join(t.TempDir(), "d", "{cycle}.safetensors")
 	r := trainTiny(t, model, "--debug-rollout-only", "--save-debug-rollout-data", only)
 	path := func(cycle int) string { return rollouts.Path(only).Of(cycle) }
-	a, b := readFile(t, path(1)), readFile(t, filepath.Join(details, "rollout_data", "0.safetensors"))
-	if string(a) != string(b) {
+	a, b := readRollouts(t, path(1)), readRollouts(t, filepath.Join(details, "rollout_data", "0.safetensors"))
+	for i := range b { // what the engine still had of a prompt depends on which sample was done first
+		a[i].CachedTokens = b[i].CachedTokens
+	}
+	if !reflect.DeepEqual(a, b) {
 		t.Error("the first cycle is another one")
 	}
 	for c := 1; c <= 10; c++ {

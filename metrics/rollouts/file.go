@@ -116,6 +116,26 @@ func Read(path string) (*Rollouts, error) {
 	return r, nil
 }
 
+// Probe reports what the head of a file already shows: that it is none of rollouts, or cut off.
+func Probe(path string) error {
+	if strings.HasSuffix(path, ".fls") {
+		_, err := os.Stat(path)
+		return err
+	}
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return err
+	}
+	format := f.Metadata()["format"]
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if format != Format {
+		return fmt.Errorf("%s: format is %.40q, want %q", path, format, Format)
+	}
+	return nil
+}
+
 // parse reads an open file. Nothing of it is kept.
 func parse(f *safetensors.File) (*Rollouts, error) {
 	about := f.Metadata()

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -135,6 +136,37 @@ func TestDamageIsFound(t *testing.T) {
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "damaged") {
 			t.Errorf("byte %d: got %v, want damage", at, err)
 		}
+	}
+}
+
+// A damaged byte of the head is found too, or changes nothing of the samples: no column loses its checksum unseen.
+func TestDamageOfTheHead(t *testing.T) {
+	raw := content(t, written(t, Rollouts{Cycle: 1, Samples: fullBatch(4, 1, 2)}))
+	file, err := safetensors.Parse("whole", raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for at := 8; at < 8+int(raw[0])+int(raw[1])<<8; at += 3 {
+		bad := bytes.Clone(raw)
+		bad[at] ^= 1
+		file, err := safetensors.Parse("damaged", bad)
+		if err != nil {
+			continue
+		}
+		switch got, err := parse(file); {
+		case err != nil:
+			found++
+		case !reflect.DeepEqual(got.Samples, want.Samples):
+			t.Errorf("byte %d, in %q: other samples were read", at, bad[max(8, at-20):at+20])
+		}
+	}
+	if found < 150 {
+		t.Errorf("damage was found %d times, want more", found)
 	}
 }
 

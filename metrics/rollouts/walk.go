@@ -40,8 +40,15 @@ func (w *walk) rows(name string) int {
 // column returns a column of the file, nil if it is not there. rows is how many values it must have, -1 for any number.
 func (w *walk) column(name string, want dtype.Type, rows int) *tensor.Tensor {
 	info, ok := w.file.Info(name)
+	had, summed := w.sums[name]
 	switch {
-	case w.err != nil || !ok:
+	case w.err != nil || !ok && !summed:
+		return nil
+	case !ok:
+		w.fail("%s is missing, only its checksum is there: the file is damaged", name)
+		return nil
+	case !summed && w.sums != nil:
+		w.fail("%s has no checksum, the others have: the file is damaged", name)
 		return nil
 	case info.Type != want || len(info.Shape) != 1:
 		w.fail("%s is %v, want a list of %v", name, info, want)
@@ -55,7 +62,7 @@ func (w *walk) column(name string, want dtype.Type, rows int) *tensor.Tensor {
 		w.fail("%w", err)
 		return nil
 	}
-	if had, ok := w.sums[name]; ok && had != sum(t) {
+	if summed && had != sum(t) {
 		w.fail("%s has checksum %s, want %.8q: the file is damaged", name, sum(t), had)
 		return nil
 	}

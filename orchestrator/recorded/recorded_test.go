@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -170,7 +171,7 @@ func TestShareAndOneFile(t *testing.T) {
 // What does not fit is said before the run begins.
 func TestOpenRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Config){
-		"cycle 4 of 4: stat":                              func(c *Config) { c.Cycles = 4 },
+		"cycle 4 of 4: open":                              func(c *Config) { c.Cycles = 4 },
 		"want {cycle}, {cycle:06}":                        func(c *Config) { c.Path += "{x}" },
 		"holds 4 groups, want --rollout-batch-size (8)":   func(c *Config) { c.Groups = 8 },
 		"holds 2 groups, want --rollout-batch-size (4)":   func(c *Config) { c.Share = 0.5 },
@@ -235,5 +236,37 @@ func TestRecorder(t *testing.T) {
 	r.TrainEngine = marks{err: errors.New("broken")}
 	if _, err := r.Step(t.Context(), &rl.Batch{Cycle: 9, Samples: cycleOf(9, 4)}); err == nil {
 		t.Error("the trainer's error is lost")
+	}
+}
+
+// Files may begin with any cycle of their run, and go on with the next.
+func TestOrderOfFiles(t *testing.T) {
+	path := write(t, 3, 4)
+	for n, c := range []int{41, 42, 43} {
+		if err := rollouts.Write(path.Of(n+1), rollouts.Rollouts{Cycle: c, Samples: cycleOf(n+1, 4)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next(t, open(t, config(path)), 12)
+	if err := os.Rename(path.Of(3), path.Of(2)); err != nil {
+		t.Fatal(err)
+	}
+	c := config(path)
+	c.Cycles = 2
+	if _, err := open(t, c).Next(8); err == nil || !strings.Contains(err.Error(), "2.safetensors: holds cycle 43 of its run, want 42") {
+		t.Errorf("got %v, want the file named that holds another cycle", err)
+	}
+}
+
+// A file that is cut off is named before a run begins, whichever cycle it is of.
+func TestOpenSeesTornFiles(t *testing.T) {
+	for name, size := range map[string]int64{"is 0 bytes": 0, "is 5 bytes": 5, "header is 4696 bytes": 2000, "tensors end at byte": 4800} {
+		path := write(t, 3, 4)
+		if err := os.Truncate(path.Of(3), size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(config(path)); err == nil || !strings.Contains(err.Error(), "cycle 3 of 3: ") || !strings.Contains(err.Error(), "3.safetensors: "+name) {
+			t.Errorf("cut to %d bytes: %v, want %q", size, err, name)
+		}
 	}
 }

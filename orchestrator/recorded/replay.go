@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"sync"
 
 	"furlong/metrics/rollouts"
@@ -36,6 +35,7 @@ type Replay struct {
 	mu      sync.Mutex
 	at      place
 	cycles  map[int]*cycle // that were read last
+	shift   int            // the first file's cycle in its own run, less 1
 	version rl.Version
 }
 
@@ -61,20 +61,20 @@ type key struct {
 	index int
 }
 
-// Open checks that there is a file for every cycle, and that the first holds what a cycle of the run is made of.
+// Open checks that there is a whole file for every cycle, and that the first holds what a cycle of the run is made of.
 func Open(c Config) (*Replay, error) {
 	if err := c.Path.Check(); err != nil {
 		return nil, err
-	}
-	for n := 1; n <= c.Cycles && (n == 1 || c.Path.Names()); n++ {
-		if _, err := os.Stat(c.Path.Of(n)); err != nil {
-			return nil, fmt.Errorf("recorded rollouts of cycle %d of %d: %w", n, c.Cycles, err)
-		}
 	}
 	r := &Replay{c: c, at: place{Cycle: 1}, cycles: map[int]*cycle{}}
 	if c.Cycles > 0 {
 		if _, err := r.cycle(1); err != nil {
 			return nil, err
+		}
+	}
+	for n := 2; n <= c.Cycles && c.Path.Names(); n++ {
+		if err := rollouts.Probe(c.Path.Of(n)); err != nil {
+			return nil, fmt.Errorf("recorded rollouts of cycle %d of %d: %w", n, c.Cycles, err)
 		}
 	}
 	return r, nil
@@ -94,6 +94,9 @@ func (r *Replay) cycle(n int) (*cycle, error) {
 		return nil, err
 	}
 	c, err := r.c.cycleOf(all)
+	if err == nil {
+		err = r.inOrder(n, all.Cycle)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -103,6 +106,17 @@ func (r *Replay) cycle(n int) (*cycle, error) {
 	delete(r.cycles, n-keep)
 	r.cycles[n] = c
 	return c, nil
+}
+
+// inOrder reports files that are not one cycle after the other, from whichever on. A file that names no cycle has 0.
+func (r *Replay) inOrder(n, recorded int) error {
+	if n == 1 && recorded > 0 {
+		r.shift = recorded - 1
+	}
+	if want := n + r.shift; r.c.Path.Names() && recorded > 0 && recorded != want {
+		return fmt.Errorf("holds cycle %d of its run, want %d: the file of the first cycle holds %d, and each later one the next", recorded, want, r.shift+1)
+	}
+	return nil
 }
 
 // cycleOf sorts what a file holds, and checks it.
