@@ -2,6 +2,7 @@ package rollouts
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -41,6 +42,18 @@ func spoiled(t testing.TB, spoil func(w *walk, about map[string]string)) string 
 	return path
 }
 
+// sumsOf returns the checksums of all columns but one.
+func sumsOf(w *walk, but string) string {
+	sums := map[string]string{}
+	for name, c := range w.columns {
+		if name != but {
+			sums[name] = sum(c)
+		}
+	}
+	raw, _ := json.Marshal(sums)
+	return string(raw)
+}
+
 // A file that lies is refused with its name and the column.
 func TestReadRefuses(t *testing.T) {
 	set := func(name string, i int, v int64) func(*walk, map[string]string) {
@@ -56,8 +69,13 @@ func TestReadRefuses(t *testing.T) {
 		}
 	}
 	for want, spoil := range map[string]func(*walk, map[string]string){
-		`format is "other"`:                             func(_ *walk, m map[string]string) { m["format"] = "other" },
-		`cycle is "-1"`:                                 func(_ *walk, m map[string]string) { m["cycle"] = "-1" },
+		`format is "other"`: func(_ *walk, m map[string]string) { m["format"] = "other" },
+		`cycle is "-1"`:     func(_ *walk, m map[string]string) { m["cycle"] = "-1" },
+		"prompt.group has no checksum, the others have": func(w *walk, m map[string]string) { m["crc32c"] = sumsOf(w, "prompt.group") },
+		"sample.cached_tokens is missing, only its checksum": func(w *walk, m map[string]string) {
+			m["crc32c"] = sumsOf(w, "")
+			delete(w.columns, "sample.cached_tokens")
+		},
 		"crc32c: invalid character":                     func(_ *walk, m map[string]string) { m["crc32c"] = "no" },
 		"sample.prompt is missing":                      func(w *walk, _ map[string]string) { delete(w.columns, "sample.prompt") },
 		"response.tokens.offsets is missing":            func(w *walk, _ map[string]string) { delete(w.columns, "response.tokens.offsets") },
