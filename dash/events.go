@@ -79,7 +79,8 @@ func (st *stream) begin() {
 	st.buf.WriteString("retry: 1000\n\n")
 }
 
-// follow looks at the files until the reader goes.
+// follow looks at the files until the reader goes or the server ends. A run that serves its own page ends before its server does, so there is a last look:
+// who watched to the end is told how it ended.
 func (st *stream) follow(ctx context.Context, every time.Duration) {
 	look := time.NewTicker(every)
 	defer look.Stop()
@@ -105,9 +106,18 @@ func (st *stream) follow(ctx context.Context, every time.Duration) {
 		}
 		select {
 		case <-ctx.Done():
+			st.last()
 			return
 		case now = <-look.C:
 		}
+	}
+}
+
+// last sends what there is to say before the end. Where the reader is who went, nobody hears it.
+func (st *stream) last() {
+	st.run.Again()
+	if st.tail.Poll(st.tell) == nil && st.tellHead() == nil {
+		_ = st.flush() // the reader may be gone
 	}
 }
 

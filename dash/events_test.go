@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -164,6 +165,42 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, events, "gone")
+}
+
+// A server that ends with its run tells its readers how the run ended, though it would not have looked again.
+func TestEventsTellTheEnd(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "r")
+	self := run.Holder{PID: 1, Host: "here", Boot: "boot"}
+	d, err := run.Create(dir, run.Options{Now: time.Now, Self: self, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server(t, Options{}, dir)
+	s.look = time.Hour
+	at, err := Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx, at) }()
+	events, end := listen(t, "http://"+at.Addr().String(), "", "")
+	defer end()
+	for _, state := range []run.State{run.Running, run.Finished} {
+		if state == run.Finished {
+			if err := d.End(run.Finished, "all cycles are done"); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+		}
+		var h struct{ State run.State }
+		if err := json.Unmarshal([]byte(wait(t, events, "head").data), &h); err != nil || h.State != state {
+			t.Errorf("head says %q, want %q (%v)", h.State, state, err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Run: %v", err)
+	}
 }
 
 // Streams have a bound, and an answer says so.

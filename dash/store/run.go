@@ -94,6 +94,13 @@ func (r *Run) look() error {
 	return nil
 }
 
+// Again has the next question look at the files, however short ago the last one did.
+func (r *Run) Again() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looked = time.Time{}
+}
+
 // broken says that a file could not be read.
 func (r *Run) broken(file string, err error) error {
 	if _, ok := errors.AsType[*Asked](err); ok {
