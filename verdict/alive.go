@@ -129,7 +129,7 @@ func took(r Run) string {
 	if r.Cycles == 0 {
 		return "No cycle was finished."
 	}
-	return fmt.Sprintf("%s in all, %s a cycle.", Seconds(r.Points["perf/step_time"].sum()), Seconds(Usual(r)))
+	return fmt.Sprintf("Cycles took %s in all, the usual one %s.", Seconds(r.Points["perf/step_time"].sum()), Seconds(Usual(r)))
 }
 
 func exit(why string) string {
