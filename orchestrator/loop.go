@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -132,7 +133,7 @@ type Report struct {
 }
 
 // Run carries out the plan from where the loop stands, and returns when everything it started has ended. When ctx ends, it saves a checkpoint of
-// the last trained cycle, and returns ctx's error.
+// the last trained cycle, and returns ctx's error; so it does, with that error, when drawing, grading, an evaluation or an update fails.
 func (l *Loop) Run(ctx context.Context) error {
 	l.begin()
 	gen, stop := l.generation(ctx)
@@ -146,11 +147,28 @@ func (l *Loop) Run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return errors.Join(ctx.Err(), l.saveLast(context.WithoutCancel(ctx)))
 			}
-			return errors.Join(fmt.Errorf("cycle %d: %v: %w", a.Cycle, a.Kind, err), l.settle())
+			return errors.Join(fmt.Errorf("cycle %d: %v: %w", a.Cycle, a.Kind, err), l.leave(context.WithoutCancel(ctx), a.Kind, err))
 		}
 	}
 	return l.settle()
 }
+
+// leave saves what a run leaves that fails at its engine, its prompts, or its graders: what has trained so far is whole, and may have taken hours. After an
+// error of the trainer, the disk, or the watcher, nothing more is written.
+func (l *Loop) leave(ctx context.Context, failed Kind, why error) error {
+	var own fault
+	outside := slices.Contains([]Kind{Push, Eval, Examine, Examined, Start, Open, Await, Sync}, failed)
+	if outside && errors.As(why, &own) {
+		return l.saveLast(ctx)
+	}
+	return l.settle()
+}
+
+// A fault is an error of a step itself, and not of what is written beside it.
+type fault struct{ error }
+
+// Unwrap returns the error.
+func (f fault) Unwrap() error { return f.error }
 
 func (l *Loop) begin() {
 	if l.gather == nil {
@@ -194,7 +212,10 @@ func (l *Loop) act(ctx, gen context.Context, a Action) error {
 	}
 	t0 := l.Clock()
 	err := l.do(ctx, gen, a)
-	if lane, ok := lanes[a.Kind]; ok && err == nil {
+	if err != nil {
+		return fault{err}
+	}
+	if lane, ok := lanes[a.Kind]; ok {
 		t1 := l.Clock()
 		l.spent(a.Kind, t0, t1)
 		err = l.Watch.Span(max(a.Cycle, 1), lane, a.Kind.String(), t0, t1, l.version)
