@@ -29,9 +29,12 @@ func (t *together) Idle() map[string]string {
 	t.idleAlgorithm(m)
 	t.idleGather(m)
 	t.idleDebug(m)
+	if f.reward.Buffer == 0 {
+		m.add("--overlong-buffer-len is 0", "overlong-penalty-factor")
+	}
 	evaluates := f.eval.name(f.data) != ""
 	if !evaluates {
-		m.add("nothing is evaluated without --eval-prompt-data", "eval-interval", "skip-eval-before-train", "n-samples-per-eval-prompt", "eval-seed",
+		m.add("nothing is evaluated without --eval-prompt-data", "eval-interval", "skip-eval-before-train", "n-samples-per-eval-prompt", "eval-seed", "eval-url",
 			"eval-temperature", "eval-top-p", "eval-top-k", "eval-max-response-len")
 	}
 	if f.data.File != "" && !evaluates {

@@ -149,10 +149,13 @@ func (t *together) Validate() error {
 	if f.isRemote() && f.rollout.CheckUpdates {
 		errs = append(errs, errors.New("--check-weight-update-equal overwrites and compares the engine inside, want it without --rollout-url"))
 	}
-	for _, u := range f.apart.URLs {
-		if slices.Contains(f.servers.URLs, u) {
+	for _, u := range f.apart.servers() {
+		if slices.Contains(f.servers.Servers(), u) {
 			errs = append(errs, fmt.Errorf("--eval-url and --rollout-url both name %s: it can't serve two versions at once", u))
 		}
+	}
+	if n := f.reward.Buffer; n > f.sample.MaxTokens {
+		errs = append(errs, fmt.Errorf("--overlong-buffer-len is %d, want at most --rollout-max-response-len (%d): every response would lose reward", n, f.sample.MaxTokens))
 	}
 	if f.data.File != "" && f.data.LabelKey == "" {
 		errs = append(errs, errors.New("--prompt-data is given without --label-key: where are the gold answers?"))

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 
 	"furlong/kernels"
 	"furlong/remote/sglang"
@@ -41,6 +43,20 @@ func (j *job) attach(ctx context.Context, c sglang.Config) (*sglang.Engine, erro
 // apartFlags say where evaluations are drawn, if not where training samples are.
 type apartFlags struct {
 	URLs []string `flag:"eval-url" help:"servers that evaluate beside the run, of the kinds that --rollout-url takes: training goes on meanwhile, and waits only for the next evaluation, a checkpoint and the end"`
+}
+
+// servers returns the addresses, each by itself.
+func (f apartFlags) servers() []string { return sglang.Config{URLs: f.URLs}.Servers() }
+
+// Validate reports addresses that are none.
+func (f apartFlags) Validate() error {
+	var errs []error
+	for _, s := range f.servers() {
+		if u, err := url.Parse(s); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+			errs = append(errs, fmt.Errorf("--eval-url is %q, want http://host:port", s))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // newApart attaches the servers that evaluate, if there are any.
@@ -86,13 +102,15 @@ func (j *job) leave() {
 
 // idleServers adds what changes nothing about who generates.
 func (f *trainFlags) idleServers(m idle) {
-	if !f.isRemote() {
+	if !f.isRemote() && len(f.apart.URLs) == 0 { // servers that evaluate are reached as those that generate are
 		m.add("there is no --rollout-url", "rollout-api-key-file", "rollout-admin-api-key-file", "update-weight-transport", "update-weight-dir", "rollout-bucket-bytes",
 			"rollout-concurrency", "rollout-retries", "rollout-wait")
 		return
 	}
-	m.add("the servers of --rollout-url have it as they were started", "sglang-max-running-requests", "sglang-chunked-prefill-size", "sglang-max-total-tokens",
-		"rollout-recent-tokens", "sglang-page-size", "sglang-disable-radix-cache", "max-queued-requests")
+	if f.isRemote() {
+		m.add("the servers of --rollout-url have it as they were started", "sglang-max-running-requests", "sglang-chunked-prefill-size", "sglang-max-total-tokens",
+			"rollout-recent-tokens", "sglang-page-size", "sglang-disable-radix-cache", "max-queued-requests")
+	}
 	if f.servers.Transport == "stream" {
 		m.add("weights go over the connection", "update-weight-dir")
 	}
