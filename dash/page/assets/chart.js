@@ -83,7 +83,7 @@ export class Chart {
     const grey = colour("grey"), grid = { stroke: colour("grid"), width: 1 };
     const axis = { stroke: grey, font, ticks: { show: false }, gap: 4 };
     this.u = new uPlot({
-      width: this.width(), height: this.host.clientHeight, padding: [8, 8, 0, 0], legend: { show: false },
+      width: this.width(), height: this.host.clientHeight, padding: [8, 14, 0, 0], legend: { show: false },
       scales: {
         x: { time: false, range: () => board.range() },
         y: { distr: spec.log ? 3 : 1, range: () => this.yRange() },

@@ -46,6 +46,7 @@ export function samples(ctx) {
       draw();
     } catch (e) {
       if (e.name === "AbortError" || mine !== asking) return;
+      if (!rows.length) fill(space);
       fill(fault, failed(e), e.offset ? el("pre.text", box.value + "\n" + " ".repeat(Math.max(0, e.offset - 1)) + "^") : null);
     }
   }
