@@ -531,7 +531,7 @@ func TestNobodyComesBack(t *testing.T) {
 	if _, err := gather(t, e, batch(2, 3)); err == nil || !strings.Contains(err.Error(), "no rollout server can be used") {
 		t.Errorf("generate: %v", err)
 	}
-	if err := e.Pause(t.Context()); err == nil || errors.Is(err, rl.ErrPaused) {
-		t.Errorf("pause: %v, want an error: nobody obeys", err)
+	if err := e.Pause(t.Context()); err == nil || errors.Is(err, rl.ErrPaused) || !strings.Contains(err.Error(), "all are lost") || !strings.Contains(err.Error(), e.servers[0].url) {
+		t.Errorf("pause: %v, want an error that names who was lost: nobody obeys", err)
 	}
 }

@@ -56,6 +56,19 @@ func (e *Engine) inUse() (all []*server) {
 	return all
 }
 
+// away says why no server is in use.
+func (e *Engine) away() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	errs := []error{errors.New("all are lost")}
+	for _, s := range e.servers {
+		if s.down != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", s.url, s.down))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // Pause has all servers stop choosing tokens; requests that come meanwhile wait here. A server that does not is lost.
 func (e *Engine) Pause(ctx context.Context) error {
 	e.mu.Lock()
@@ -84,6 +97,9 @@ func (e *Engine) Resume(ctx context.Context) error {
 // order sends all servers in use the same. It is an error if none obeys.
 func (e *Engine) order(ctx context.Context, path string, body any) error {
 	servers := e.inUse()
+	if len(servers) == 0 {
+		return fmt.Errorf("no rollout server obeys: %w", e.away())
+	}
 	errs := each(servers, func(s *server) error { return e.wire.post(ctx, s.url, path, body, nil) })
 	failed := 0
 	for i, err := range errs {
