@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 
 	"furlong/config"
 	"furlong/data/doctor"
@@ -36,6 +39,34 @@ type dataOptions struct {
 	Fix          string   `flag:"fix" help:"write a copy without the rows that harm"`
 	JSON         bool     `flag:"json" help:"print the report as one JSON object"`
 	Talk         talk
+}
+
+// Validate reports a grader that is none, and a copy that would take the place of a file that is read.
+func (o *dataOptions) Validate() error {
+	var errs []error
+	if o.Grader != "none" {
+		if _, err := reward.New(o.Grader); err != nil {
+			errs = append(errs, fmt.Errorf("--rm-type: %w, or none", err))
+		}
+	}
+	if o.Fix == "" {
+		return errors.Join(errs...)
+	}
+	for _, out := range []string{o.Fix, doctor.LeftOutFile(o.Fix)} {
+		for _, in := range slices.Concat(o.Files, o.Against) {
+			if same(out, in) {
+				errs = append(errs, fmt.Errorf("--fix is %q: %s would take the place of %s, which is read: want another name", o.Fix, out, in))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// same reports whether two paths lead to one file that is there.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	y, other := os.Stat(b)
+	return err == nil && other == nil && os.SameFile(x, y)
 }
 
 func runData(ctx context.Context, e *env) int {

@@ -26,11 +26,14 @@ type leftOut struct {
 	Why  string `json:"why,omitempty"`
 }
 
+// LeftOutFile is where Fix says of each row that is not in out why.
+func LeftOutFile(out string) string { return strings.TrimSuffix(out, ".jsonl") + ".left-out.jsonl" }
+
 // Fix writes the rows that harm no run to out, in their order and as they stand, and beside it to out.left-out.jsonl which
 // rows are missing, and why. Rows of Parquet are written as JSON. Of rows with one problem the first stays, and none if
 // they have different labels. What is only noted stays, but for prompts that are too long.
 func (e *Examination) Fix(ctx context.Context, out string) (*Fixed, error) {
-	f := &Fixed{Out: out, LeftOutFile: strings.TrimSuffix(out, ".jsonl") + ".left-out.jsonl", LeftOut: map[string]int{}}
+	f := &Fixed{Out: out, LeftOutFile: LeftOutFile(out), LeftOut: map[string]int{}}
 	err := disk.Replace(f.LeftOutFile, func(why io.Writer) error {
 		reasons := bufio.NewWriter(why)
 		err := disk.Replace(out, func(w io.Writer) error {
