@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"furlong/data"
 	"furlong/data/arithmetic"
@@ -68,7 +69,11 @@ func readEvalConfig(path string) (*evalConfig, error) {
 	var c evalConfig
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&c); err != nil {
+	err = d.Decode(&c)
+	if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) && kind.Field != "" {
+		return nil, fmt.Errorf("--eval-config: %s: %s is a %s, want a value of another type", path, strings.Replace(kind.Field, "setSettings.", "", 1), kind.Value)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("--eval-config: %s: want defaults and datasets, as YAML in a file that ends in .yaml, else as a JSON object: %w", path, err)
 	}
 	if d.More() {
