@@ -523,6 +523,25 @@ func TestAServerThatComesBack(t *testing.T) {
 	}
 }
 
+// When the only server is gone at an update, the update waits for it, and it serves again.
+func TestAnUpdateWaitsForTheOnlyServer(t *testing.T) {
+	f := newFake(t, dice)
+	e := attach(t, nil, f)
+	update(t, e, 1)
+	var times atomic.Int32
+	f.first(func(rw http.ResponseWriter, req *http.Request) bool {
+		if req.URL.Path == "/pause_generation" && times.Add(1) == 1 {
+			rw.WriteHeader(http.StatusBadGateway)
+			return true
+		}
+		return false
+	})
+	update(t, e, 2)
+	if got, err := gather(t, e, batch(1, 3)); err != nil || got[0].Versions[0].Version != 2 || e.Stats().Lost != 1 || e.Stats().Back != 1 {
+		t.Errorf("%v, %v, counts %+v, want samples of version 2 of a server that was lost and is back", got, err, e.Stats())
+	}
+}
+
 func TestNobodyComesBack(t *testing.T) {
 	f := newFake(t, dice)
 	e := attach(t, func(c *Config) { c.Wait = 300 * time.Millisecond }, f)
@@ -531,7 +550,7 @@ func TestNobodyComesBack(t *testing.T) {
 	if _, err := gather(t, e, batch(2, 3)); err == nil || !strings.Contains(err.Error(), "no rollout server can be used") {
 		t.Errorf("generate: %v", err)
 	}
-	if err := e.Pause(t.Context()); err == nil || errors.Is(err, rl.ErrPaused) || !strings.Contains(err.Error(), "all are lost") || !strings.Contains(err.Error(), e.servers[0].url) {
+	if err := e.Pause(t.Context()); err == nil || errors.Is(err, rl.ErrPaused) || !strings.Contains(err.Error(), "(--rollout-wait 300ms): "+e.servers[0].url) {
 		t.Errorf("pause: %v, want an error that names who was lost: nobody obeys", err)
 	}
 }

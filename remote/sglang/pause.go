@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,18 +70,40 @@ func (e *Engine) away() error {
 	return errors.Join(errs...)
 }
 
-// Pause has all servers stop choosing tokens; requests that come meanwhile wait here. A server that does not is lost.
+// Pause has all servers stop choosing tokens; requests that come meanwhile wait here. A server that does not is lost. When all are, it waits for one to be
+// there again, which need not hold the weights of before: an update follows.
 func (e *Engine) Pause(ctx context.Context) error {
 	e.mu.Lock()
 	e.paused = true
 	e.mu.Unlock()
 	err := e.order(ctx, "/pause_generation", sglang.Pause{Mode: e.mode()})
+	for end := time.Now().Add(e.cfg.Wait); err != nil && ctx.Err() == nil && !refused(err) && time.Now().Before(end); {
+		if sleep(ctx, min(time.Second, time.Until(end))) == nil {
+			err = e.recall(ctx)
+		}
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, s := range e.servers {
 		s.held = s.down == nil
 	}
 	return err
+}
+
+// recall has servers pause that are lost, all of them. It is an error if none does.
+func (e *Engine) recall(ctx context.Context) error {
+	short, cancel := context.WithTimeout(ctx, lostPatience)
+	defer cancel()
+	errs := each(e.servers, func(s *server) error {
+		if err := e.wire.post(short, s.url, "/pause_generation", sglang.Pause{Mode: e.mode()}, nil); err != nil {
+			return fmt.Errorf("%s: %w", s.url, err)
+		}
+		return nil
+	})
+	if slices.Contains(errs, nil) {
+		return nil
+	}
+	return fmt.Errorf("no rollout server obeys (--rollout-wait %v): %w", e.cfg.Wait, errors.Join(errs...))
 }
 
 // Resume has all servers go on.
