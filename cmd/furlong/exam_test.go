@@ -14,8 +14,12 @@ func TestEvalURL(t *testing.T) {
 			unlessShort(t, "sync")
 			args := strings.Fields("--num-rollout 3 --eval-interval 1 --loop " + loop)
 			want := trainTiny(t, model, args...)
-			got := trainTiny(t, model, append(args, "--eval-url", serving(t, model, t.TempDir()).url)...)
-			sameTraining(t, got, want)
+			dir := t.TempDir()
+			args = append(args, "--eval-url", serving(t, model, dir).url)
+			if loop == "sync" { // weights go by files, to the server that draws and to the one that evaluates
+				args = append(args, "--rollout-url", serving(t, model, dir).url, "--update-weight-transport", "disk", "--update-weight-dir", dir)
+			}
+			sameTraining(t, trainTiny(t, model, args...), want)
 		})
 	}
 	u := "http://127.0.0.1:1"
