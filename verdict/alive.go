@@ -40,6 +40,14 @@ func Stalled(r Run) (float64, bool) {
 	return since, usual > 0 && since > max(60, 6*usual)
 }
 
+// At returns the cycle that a run is in. Its status is written every few seconds; a newer row knows better.
+func At(r Run) int {
+	if r.Newest.Time > r.Life.Status.Beat {
+		return max(r.Life.Status.Cycle, r.Newest.Cycle)
+	}
+	return r.Life.Status.Cycle
+}
+
 func seconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
 func clock(r Run, unix float64) string { return Clock(time.UnixMicro(int64(unix*1e6)), r.Now) }
@@ -60,7 +68,7 @@ func alive(r Run) Sentence {
 		s.Big, s.Text, s.Tone = fmt.Sprintf("Failed in cycle %d", st.Cycle), join(exit(st.Exit), took(r)), Bad
 	case run.Crashed:
 		s.Big, s.Tone = "Ended without a word", Bad
-		s.Text = join(fmt.Sprintf("Last sign of life at %s in cycle %d%s", clock(r, r.Life.Status.Beat), st.Cycle, phase(st)), took(r))
+		s.Text = join("Last sign of life at "+lastSign(r), took(r))
 	case run.Silent:
 		s.Big, s.Tone = "No sign of life for "+About(r.Life.Age.Seconds()), Warn
 		s.Text = fmt.Sprintf("It was in cycle %d%s on host %s, which can't be asked from here.", st.Cycle, phase(st), said(r.Life.Holder.Host))
@@ -73,7 +81,7 @@ func alive(r Run) Sentence {
 // running says where a run is that goes on, and whether it moves.
 func running(r Run, s *Sentence) {
 	st := r.Life.Status
-	s.Big, s.Tone = "Running, cycle "+Count(float64(max(1, st.Cycle))), OK
+	s.Big, s.Tone = "Running, cycle "+Count(float64(max(1, At(r)))), OK
 	if st.Planned > 0 {
 		s.Big += " of " + Count(float64(st.Planned))
 	}
@@ -109,6 +117,15 @@ func doing(r Run) string {
 	return text
 }
 
+// lastSign says when a run was last heard of, and where it was.
+func lastSign(r Run) string {
+	st := r.Life.Status
+	if r.Newest.Time > st.Beat {
+		return fmt.Sprintf("%s after cycle %d", clock(r, r.Newest.Time), At(r))
+	}
+	return fmt.Sprintf("%s in cycle %d%s", clock(r, st.Beat), st.Cycle, phase(st))
+}
+
 func phase(st run.Status) string {
 	if st.Phase == "" {
 		return ""
@@ -129,7 +146,7 @@ func took(r Run) string {
 	if r.Cycles == 0 {
 		return "No cycle was finished."
 	}
-	return fmt.Sprintf("Cycles took %s in all, the usual one %s.", Seconds(r.Points["perf/step_time"].sum()), Seconds(Usual(r)))
+	return fmt.Sprintf("%s of cycles, %s each.", Seconds(r.Points["perf/step_time"].sum()), Seconds(Usual(r)))
 }
 
 func exit(why string) string {

@@ -69,10 +69,14 @@ func TestAlive(t *testing.T) {
 		{"stalled", func(r *Run) { r.Now = noon.Add(7 * time.Minute) }, Warn, "No cycle for 7 min. The usual one takes 41 s. In phase rollout for 7 min, waiting for 3 of 256 answers."},
 		{"slow", func(r *Run) { r.Now = noon.Add(4 * time.Minute) }, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. The newest row is of version v185."},
 		{"resumed", func(r *Run) { r.Newest.Version = rl.NewVersion(1, 185) }, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. The newest row is of version 2·v185."},
-		{"finished", func(r *Run) { r.Life.State, r.Newest.Cycle = run.Finished, 200 }, OK, "Finished, 200 of 200 cycles. Cycles took 2 h 06 min in all, the usual one 41 s."},
-		{"stopped", func(r *Run) { r.Life.State, r.Life.Status.Exit = run.Stopped, "interrupted" }, Warn, "Stopped after 185 of 200 cycles. It said: interrupted. Cycles took 2 h 06 min in all, the usual one 41 s."},
-		{"failed", func(r *Run) { r.Life.State, r.Life.Status.Exit = run.Failed, "disk is full\x1b[2J" }, Bad, "Failed in cycle 186. It said: disk is fullU+001B[2J. Cycles took 2 h 06 min in all, the usual one 41 s."},
-		{"crashed", func(r *Run) { r.Life.State, r.Life.Status.Beat = run.Crashed, seconds(noon)+123 }, Bad, "Ended without a word. Last sign of life at 12:02 in cycle 186, phase rollout. Cycles took 2 h 06 min in all, the usual one 41 s."},
+		{"finished", func(r *Run) { r.Life.State, r.Newest.Cycle = run.Finished, 200 }, OK, "Finished, 200 of 200 cycles. 2 h 06 min of cycles, 41 s each."},
+		{"stopped", func(r *Run) { r.Life.State, r.Life.Status.Exit = run.Stopped, "interrupted" }, Warn, "Stopped after 185 of 200 cycles. It said: interrupted. 2 h 06 min of cycles, 41 s each."},
+		{"failed", func(r *Run) { r.Life.State, r.Life.Status.Exit = run.Failed, "disk is full\x1b[2J" }, Bad, "Failed in cycle 186. It said: disk is fullU+001B[2J. 2 h 06 min of cycles, 41 s each."},
+		{"crashed", func(r *Run) { r.Life.State, r.Life.Status.Beat = run.Crashed, seconds(noon)+123 }, Bad, "Ended without a word. Last sign of life at 12:02 in cycle 186, phase rollout. 2 h 06 min of cycles, 41 s each."},
+		{"a row newer than the status", func(r *Run) { r.Life.Status.Cycle, r.Life.Status.Beat = 181, seconds(noon)-4 }, OK, "Running, cycle 185 of 200. 41 s a cycle, about 10 min left. The newest row is of version v185."},
+		{"crashed after a row", func(r *Run) {
+			r.Life.State, r.Life.Status.Cycle, r.Life.Status.Beat = run.Crashed, 181, seconds(noon)-4
+		}, Bad, "Ended without a word. Last sign of life at 12:00 after cycle 185. 2 h 06 min of cycles, 41 s each."},
 		{"silent", func(r *Run) {
 			r.Life = run.Life{State: run.Silent, Status: r.Life.Status, Age: time.Hour, Holder: run.Holder{Host: "far"}}
 		}, Warn, "No sign of life for 1 h 00 min. It was in cycle 186, phase rollout on host far, which can't be asked from here."},

@@ -30,14 +30,14 @@ func (r *Run) Head(keys bool) (*api.Head, error) {
 	}
 	st, t := r.life.Status, r.table
 	h := &api.Head{
-		Run: r.id, Dir: r.dir, State: string(r.life.State), Cycle: st.Cycle, Planned: st.Planned, Phase: st.Phase, Since: st.PhaseSince, Waiting: st.WaitingFor,
+		Run: r.id, Dir: r.dir, State: string(r.life.State), Planned: st.Planned, Phase: st.Phase, Since: st.PhaseSince, Waiting: st.WaitingFor,
 		Started: st.Started, Beat: st.Beat, Attempt: max(st.Attempt, r.life.Holder.Attempt), Exit: st.Exit,
 		Average: trend.Window(st.Planned), Marks: []api.Mark{}, Attempts: []api.Attempt{}, Evals: []string{}, Baselines: []api.Baseline{},
 		At: r.at(), Now: metrics.Unix(r.o.Now()), Problems: r.problems(),
 	}
 	r.extent(h)
 	v := r.verdict()
-	h.Verdict, h.Alarms = sentences(v), alarms(v.Alarms)
+	h.Verdict, h.Alarms, h.Cycle = sentences(v), alarms(v.Alarms), verdict.At(v)
 	if u := verdict.Usual(v); u > 0 {
 		h.Usual = api.Float(u)
 	}
