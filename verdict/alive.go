@@ -40,9 +40,10 @@ func Stalled(r Run) (float64, bool) {
 	return since, usual > 0 && since > max(60, 6*usual)
 }
 
-// At returns the cycle that a run is in. Its status is written every few seconds; a newer row knows better.
+// At returns the cycle that a run is in. Its status is written every few seconds; a newer row knows better, and any row while a run that was resumed has not
+// said where it is.
 func At(r Run) int {
-	if r.Newest.Time > r.Life.Status.Beat {
+	if r.Newest.Time > r.Life.Status.Beat || r.Life.Status.Cycle == 0 {
 		return max(r.Life.Status.Cycle, r.Newest.Cycle)
 	}
 	return r.Life.Status.Cycle

@@ -74,6 +74,7 @@ func TestAlive(t *testing.T) {
 		{"failed", func(r *Run) { r.Life.State, r.Life.Status.Exit = run.Failed, "disk is full\x1b[2J" }, Bad, "Failed in cycle 186. It said: disk is fullU+001B[2J. 2 h 06 min of cycles, 41 s each."},
 		{"crashed", func(r *Run) { r.Life.State, r.Life.Status.Beat = run.Crashed, seconds(noon)+123 }, Bad, "Ended without a word. Last sign of life at 12:02 in cycle 186, phase rollout. 2 h 06 min of cycles, 41 s each."},
 		{"a row newer than the status", func(r *Run) { r.Life.Status.Cycle, r.Life.Status.Beat = 181, seconds(noon)-4 }, OK, "Running, cycle 185 of 200. 41 s a cycle, about 10 min left. The newest row is of version v185."},
+		{"begun anew", func(r *Run) { r.Life.Status.Cycle, r.Life.Status.Beat = 0, seconds(noon)+4 }, OK, "Running, cycle 185 of 200. 41 s a cycle, about 10 min left. The newest row is of version v185."},
 		{"crashed after a row", func(r *Run) {
 			r.Life.State, r.Life.Status.Cycle, r.Life.Status.Beat = run.Crashed, 181, seconds(noon)-4
 		}, Bad, "Ended without a word. Last sign of life at 12:00 after cycle 185. 2 h 06 min of cycles, 41 s each."},
