@@ -182,6 +182,7 @@ func TestEventsTellTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx, at) }()
 	events, end := listen(t, "http://"+at.Addr().String(), "", "")
