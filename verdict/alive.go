@@ -72,7 +72,7 @@ func alive(r Run) Sentence {
 		s.Text = join("Last sign of life at "+lastSign(r), took(r))
 	case run.Silent:
 		s.Big, s.Tone = "No sign of life for "+About(r.Life.Age.Seconds()), Warn
-		s.Text = fmt.Sprintf("It was in cycle %d%s on host %s, which can't be asked from here.", st.Cycle, phase(st), said(r.Life.Holder.Host))
+		s.Text = fmt.Sprintf("It was in cycle %d%s on host %s, which can't be asked from here.", At(r), phase(st), said(r.Life.Holder.Host))
 	default:
 		s.Big, s.Text, s.Tone = "No run here", "A run begins with furlong train --run-dir and the name of a directory.", None
 	}
