@@ -29,6 +29,9 @@ func TestOverview(t *testing.T) {
 			if ms > 1000 && os.Getenv("FURLONG_TEST_TIMES") != "" { // beside other work a time says nothing
 				t.Error("that is too long")
 			}
+			if labels := eval[string](tb, `[...document.querySelectorAll(".plot")].find((p) => p.chart.spec.share).chart.yLabels([0, 0.0002, 0.0004, 0.0006]).join()`); labels != "0%,0.02%,0.04%,0.06%" {
+				t.Errorf("labels of small shares are %s", labels)
+			}
 			for _, r := range tb.requests() {
 				if !strings.HasPrefix(r, s.url+"/") && !strings.HasPrefix(r, "data:") && !strings.HasPrefix(r, "about:") {
 					t.Errorf("the page asked %s", r)

@@ -142,7 +142,7 @@ export function phaseCard(parts) {
   parts = inOrder(parts);
   const busy = "perf/rollout_time", overlap = "perf/overlap_ratio", step = "perf/step_time";
   return {
-    id: "phases", title: "Time by phase", unit: "seconds a cycle", keys: [...parts, step, busy, overlap], every: true, right: 92, parts,
+    id: "phases", title: "Time by phase", unit: "seconds a cycle", keys: [...parts, step, busy, overlap], every: true, right: 96, parts,
     help: "The trainer's clock: what it did or waited for. The parts add up to the cycle's wall time.",
     series: parts.map((key) => ({ key, name: lookOf(key)[1], colour: lookOf(key)[0], none: true, width: 0 })),
     tips: (ch, i) => [["cycle", verbatim(ch.rows.cols[step]?.[i])], ...(ch.rows.cols[overlap]?.[i] > 0 ? [["rollout busy", verbatim(ch.rows.cols[busy][i])]] : [])],

@@ -165,7 +165,7 @@ export class Chart {
     const step = values.length > 1 ? Math.abs(values[1] - values[0]) : 1;
     return values.map((v) => {
       if (this.lane !== null && v === this.lane) return "0";
-      if (this.spec.share) return `${+(v * 100).toFixed(step < 0.01 ? 1 : 0)}%`.replace("-", "−");
+      if (this.spec.share) return `${+(v * 100).toFixed(step < 0.01 ? Math.ceil(-2 - Math.log10(step) - 1e-9) : 0)}%`.replace("-", "−");
       if (this.spec.log) return v >= 0.01 && v < 1e4 ? String(v) : v.toExponential(0).replace("e+", "e").replace("-", "−");
       if (Math.abs(v) >= 1000) return rate(v).replace(".0k", "k").replace(".0M", "M").replace("-", "−");
       if (v !== 0 && step < 0.001) return significant(v, 2);
