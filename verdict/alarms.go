@@ -83,7 +83,7 @@ func alarms(r Run) Sentence {
 			s.Links = append(s.Links, Link{fmt.Sprintf("cycle %d", a.Cycle), a.Link})
 		}
 	}
-	unequal := repeated(r.Twice)
+	unequal, _ := Unequal(r.Twice)
 	if unequal != "" {
 		s.Tone = Bad
 		text = append([]string{unequal}, text...)
@@ -110,16 +110,19 @@ func toneOf(severity string) Tone {
 	return Warn
 }
 
-// repeated says which cycles were run twice with unequal values.
-func repeated(twice []metrics.Repeat) string {
+// Unequal says which cycles were run twice with unequal values, and which is the first. Where all are equal it says nothing.
+func Unequal(twice []metrics.Repeat) (text string, first int) {
 	var cycles []string
 	for _, t := range twice {
 		if len(t.Differ) > 0 && t.Kind == metrics.Cycle {
+			if cycles == nil {
+				first = t.Cycle
+			}
 			cycles = append(cycles, fmt.Sprint(t.Cycle))
 		}
 	}
 	if len(cycles) == 0 {
-		return ""
+		return "", 0
 	}
-	return Short(fmt.Sprintf("Cycles that ran twice with unequal values: %s", strings.Join(cycles, ", ")), 200)
+	return Short(fmt.Sprintf("Cycles that ran twice with unequal values: %s", strings.Join(cycles, ", ")), 200), first
 }

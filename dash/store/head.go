@@ -37,7 +37,7 @@ func (r *Run) Head(keys bool) (*api.Head, error) {
 	}
 	r.extent(h)
 	v := r.verdict()
-	h.Verdict, h.Alarms, h.Cycle = sentences(v), alarms(v.Alarms), verdict.At(v)
+	h.Verdict, h.Alarms, h.Cycle = sentences(v), alarms(v), verdict.At(v)
 	if u := verdict.Usual(v); u > 0 {
 		h.Usual = api.Float(u)
 	}
@@ -124,9 +124,13 @@ func sentences(v verdict.Run) []api.Verdict {
 	return out
 }
 
-func alarms(all []verdict.Alarm) []api.Alarm {
+// alarms are those that were raised, and first what only who reads the whole run can see.
+func alarms(v verdict.Run) []api.Alarm {
 	out := []api.Alarm{}
-	for _, a := range all {
+	if text, first := verdict.Unequal(v.Twice); text != "" {
+		out = append(out, api.Alarm{ID: "unequal-repeat", Severity: "error", Since: first, Text: text, Link: fmt.Sprintf("/?c=%d", first)})
+	}
+	for _, a := range v.Alarms {
 		o := api.Alarm{ID: a.ID, Severity: a.Severity, Since: a.Cycle, Text: a.Text, Link: a.Link, Attempt: a.Attempt}
 		if a.Cleared {
 			until := a.Until

@@ -5,7 +5,7 @@ import { change, inRun, to } from "./address.js";
 import { Board } from "./board.js";
 import { card } from "./deck.js";
 import { drawer } from "./drawer.js";
-import { byUnit, count, finite, fixed, significant, verdictGlyph } from "./format.js";
+import { byUnit, count, duration, finite, significant, verdictGlyph } from "./format.js";
 import { gapCard, more, passCard, phaseCard, plainCard, rewardCard, stalenessCard, throughputCard, truncatedCard } from "./cards.js";
 
 export function overview(ctx) {
@@ -154,8 +154,8 @@ function asides(head) {
 }
 
 function waiting(head) {
-  const elapsed = head.since || head.phase_since ? ` for ${fixed(Math.max(0, head.now - head.phase_since), 0)} s` : "";
-  return el("div.empty", el("b", head.state === "running" ? "No cycle is done yet" : "This run has no cycles"), head.phase ? `Phase ${head.phase}${elapsed}.` : "metrics.jsonl has no rows.",
+  const elapsed = head.since || head.phase_since ? ` for ${duration(Math.max(0, head.now - head.phase_since))}` : "";
+  return el("div.empty", el("b", head.state === "running" ? "No cycle is done yet" : "This run has no cycles"), head.phase && head.state === "running" ? `Phase ${head.phase}${elapsed}.` : "metrics.jsonl has no rows.",
     " ", el("a", { href: to(head.run, "config") }, "Its settings"));
 }
 
