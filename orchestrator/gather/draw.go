@@ -16,16 +16,26 @@ const (
 	patient = 200 * time.Millisecond
 )
 
-// draw has the samples of a group drawn, until they are there or the group is given up.
-func (g *Gatherer) draw(ctx context.Context, x *Group) {
+// draw has the samples of a group drawn, until they are there or the group is given up. The first order may be one that it shares with others: if that fails,
+// nobody knows at whom, and the group is asked for alone.
+func (g *Gatherer) draw(ctx context.Context, x *Group, shared *order) {
 	for {
-		err := g.call(ctx, x)
+		o := shared
+		if shared == nil {
+			o = g.alone(ctx, x)
+		}
+		err := g.receive(x, o)
 		if ctx.Err() != nil {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			g.changed()
 			return
 		}
+		if shared != nil && err != nil {
+			shared = nil
+			continue
+		}
+		shared = nil
 		wait, retry := g.landed(ctx, x, err)
 		if !retry {
 			return
@@ -46,37 +56,6 @@ func (g *Gatherer) after(d time.Duration) <-chan time.Time {
 	at := make(chan time.Time)
 	close(at)
 	return at
-}
-
-// call asks the engine once for the samples of a group that need more tokens.
-func (g *Gatherer) call(ctx context.Context, x *Group) error {
-	g.mu.Lock()
-	reqs := x.requests(g.run)
-	if x.cut {
-		reqs = nil
-	}
-	x.aborted = false
-	g.mu.Unlock()
-	kept := keepers{}
-	if g.parts.Watches {
-		kept = keep(reqs)
-	}
-	came := 0
-	for s, err := range g.parts.Engine.Generate(ctx, reqs) {
-		if err != nil {
-			return errors.Join(err, g.rescue(x, kept))
-		}
-		s.Text = g.parts.Decode(s.Response)
-		if err := g.came(x, s); err != nil {
-			return err
-		}
-		delete(kept, s.Index)
-		came++
-	}
-	if came != len(reqs) {
-		return fmt.Errorf("engine gave %d samples for %d requests", came, len(reqs))
-	}
-	return nil
 }
 
 // came takes in a sample.
@@ -180,39 +159,4 @@ func (g *Gatherer) mark() (ids []int64, turn <-chan struct{}) {
 	}
 	slices.Sort(ids)
 	return ids, g.turn
-}
-
-// keepers hold what is drawn of each sample of a group, by index, in case its call fails.
-type keepers map[int]*rl.Sample
-
-// keep has requests write down their tokens.
-func keep(reqs []rl.Request) keepers {
-	all := keepers{}
-	for i, q := range reqs {
-		own := q.Begin()
-		own.Experts, own.Entries = nil, nil // what misses of them is computed again
-		all[q.Index] = own
-		reqs[i].Watch = func(s *rl.Sample) bool {
-			note(own, s)
-			return false
-		}
-	}
-	return all
-}
-
-// note copies the last token of s.
-func note(own, s *rl.Sample) {
-	last := len(s.Response) - 1
-	own.Response, own.LogProbs = append(own.Response, s.Response[last]), append(own.LogProbs, s.LogProbs[last])
-	if len(s.TruncLogProbs) > last {
-		own.TruncLogProbs = append(own.TruncLogProbs, s.TruncLogProbs[last])
-	}
-	if len(s.Told) > last {
-		own.Told = append(own.Told, s.Told[last])
-	}
-	if n := len(own.PromptLogProbs); n == 0 {
-		own.PromptLogProbs, own.PromptTold = slices.Clone(s.PromptLogProbs), slices.Clone(s.PromptTold)
-	}
-	own.Label(s.Versions[len(s.Versions)-1].Version, 1)
-	own.Retractions = s.Retractions
 }

@@ -172,7 +172,7 @@ func TestEngineThatAlwaysFails(t *testing.T) {
 	}
 }
 
-// What a call had drawn when it failed is gone on with.
+// What a call had drawn when it failed is gone on with. That failure counts against no group: the call was of all of them.
 func TestTokensOutliveAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRig(t, func(int64, int) int { return 10 }, func(*Run) {})
@@ -183,9 +183,15 @@ func TestTokensOutliveAFailure(t *testing.T) {
 			}
 			return nil
 		}
-		x.train(x.batch(1))
-		if n := len(x.engine.Begun); n != 2 {
-			t.Fatalf("%d requests came with a beginning, want the 2 of the call that failed", n)
+		b := x.batch(1)
+		x.train(b)
+		for _, g := range b.Groups {
+			if g.Failed != 0 {
+				t.Errorf("prompt %s has failed %d times, want 0", g.Prompt.ID, g.Failed)
+			}
+		}
+		if n := len(x.engine.Begun); n != 8 {
+			t.Fatalf("%d requests came with a beginning, want the 8 of the call that failed, all groups'", n)
 		}
 		for _, r := range x.engine.Begun {
 			if len(r.Begun.Response) != 5 {

@@ -151,23 +151,33 @@ func (g *Gatherer) advance(ctx context.Context) (turn <-chan struct{}, done bool
 	case g.stock.starved():
 		return nil, false, g.stock.hung()
 	}
+	var asked []*Group
 	for range g.stock.want() {
-		if err := g.ask(ctx); err != nil {
+		x, err := g.stock.ask(g.next, g.parts.Engine.Version())
+		if err != nil {
+			g.drawAll(ctx, asked)
 			return nil, false, err
 		}
+		asked = append(asked, x)
 	}
+	g.drawAll(ctx, asked)
 	return g.turn, false, nil
 }
 
-// ask hands out a group and has it drawn.
-func (g *Gatherer) ask(ctx context.Context) error {
-	x, err := g.stock.ask(g.next, g.parts.Engine.Version())
-	if err != nil {
-		return err
+// drawAll has groups drawn. Where a failed call loses no token, one call asks for all of them: they reach the engine at once and in order, so that what it finds in its
+// cache depends on nothing but them. The lock is held.
+func (g *Gatherer) drawAll(ctx context.Context, groups []*Group) {
+	first := make([]*order, len(groups))
+	if g.parts.Watches && len(groups) > 1 {
+		for i, x := range groups {
+			first[i] = g.order(x)
+		}
+		g.share(ctx, first)
 	}
-	g.busy.up(g.parts.Clock())
-	g.wg.Go(func() { g.draw(ctx, x) })
-	return nil
+	for i, x := range groups {
+		g.busy.up(g.parts.Clock())
+		g.wg.Go(func() { g.draw(ctx, x, first[i]) })
+	}
 }
 
 // next takes a prompt from the source.

@@ -47,15 +47,15 @@ func (s *State) book(groups []*Group, stepped bool) {
 	}
 }
 
-// State returns what is in hand after a cycle. Batches of later ones go along if they are there; of one that is being made, the state before it was
-// begun is returned. Where samples are drawn without end, Park comes first.
+// State returns what is in hand after a cycle. The batch of the next one goes along if it is there; of one that is being made, and of those after it, the state before
+// they were begun is returned: the run begins them again at the same place, under the same weights. Where samples are drawn without end, Park comes first.
 func (g *Gatherer) State(cycle int) (*State, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var pending []Pending
 	for c := cycle + 1; g.batches[c] != nil; c++ {
 		b := g.batches[c]
-		if !b.ready() {
+		if !b.ready() || c > cycle+1 && b.before != nil {
 			s := *b.before
 			s.Batches = pending
 			return &s, nil
