@@ -139,7 +139,7 @@ func (x *patient) newLoop() *orchestrator.Loop {
 	c.Cycles, c.Batch, c.PerPrompt, c.EvalEvery, c.SaveEvery = patientCycles, 4, 4, 0, 0
 	c.Sampling.MaxTokens, c.Sampling.StopIDs = 14, []int32{1}
 	return &orchestrator.Loop{
-		Config: c, Rollout: x.roll, Train: x.actor, Prompts: &prompted{}, Watch: x.watch, Clock: time.Now,
+		Config: c, Rollout: x.roll, Train: x.actor, Prompts: &prompted{}, Watch: x.watch, Watches: true, Clock: time.Now,
 		Decode: func(ids []int32) string { return fmt.Sprint(ids) },
 		Grade: func(_ context.Context, all []*rl.Sample) error {
 			for _, s := range all {
