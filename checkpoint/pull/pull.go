@@ -180,14 +180,13 @@ const syncDir = ".weight_sync"
 // lock makes the local folder and keeps others from it. A folder with files that no pull put there is not ours to overwrite.
 func (r Request) lock(ctx context.Context) (unlock func(), err error) {
 	dir := filepath.Join(r.Local, syncDir)
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		entries, err := os.ReadDir(r.Local)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if len(entries) > 0 {
-			return nil, fmt.Errorf("%s holds %s, which no pull put there: want an empty folder", r.Local, entries[0].Name())
-		}
+	entries, err := os.ReadDir(r.Local)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	// A pull makes its own folder before anything else: asked for it last, one that begins at this moment is no stranger.
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) && len(entries) > 0 {
+		return nil, fmt.Errorf("%s holds %s, which no pull put there: want an empty folder", r.Local, entries[0].Name())
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
