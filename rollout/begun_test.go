@@ -132,7 +132,7 @@ func TestPiecesAreTheWhole(t *testing.T) {
 					}
 				}
 			}
-			if st := e.Stats(); pieces < 2*len(reqs) || cfg.TotalTokens > 0 && st.Retracted == 0 || cfg.NoSharing != (st.CachedTokens == 0) {
+			if st := e.Stats(); pieces < 2*len(reqs) || cfg.TotalTokens > 0 && st.Retracted+st.Evicted == 0 || cfg.NoSharing != (st.CachedTokens == 0) {
 				t.Errorf("%d pieces of %d requests, %+v: this tests nothing", pieces, len(reqs), st)
 			}
 			e.idle()

@@ -41,7 +41,7 @@ func TestUpdateInTheMiddle(t *testing.T) {
 	go func() {
 		for v := rl.Version(2); v <= 4; v++ {
 			passes := e.Stats().Passes
-			e.wait(func(s Stats) bool { return s.Passes > passes+25 || s.Running == 0 })
+			e.wait(func(s Stats) bool { return s.Passes > passes+25 || s.Finished == len(reqs) })
 			if err := errors.Join(e.Pause(context.Background()), e.Update(context.Background(), snapshot{version: v, m: versions[v]}), e.Resume(context.Background())); err != nil {
 				t.Error(err)
 			}
