@@ -57,7 +57,7 @@ func (e *env) follow(title, unit string, total int64, t talk) *progress.Line {
 // newLog returns a logger for w: text for people, JSON for programs.
 func newLog(w io.Writer, terminal, color bool) *slog.Logger {
 	if terminal {
-		return slog.New(tint.NewHandler(w, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: short}))
+		return slog.New(tint.NewTextHandler(w, &tint.Options{TimeFormat: time.TimeOnly, NoColor: !color, ReplaceAttr: short}))
 	}
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{ReplaceAttr: rundir.LogAttr}))
 }
