@@ -12,7 +12,6 @@ import (
 	"furlong/metrics/rollouts"
 	"furlong/orchestrator"
 	"furlong/rl"
-	"furlong/weightsync"
 )
 
 // run replays the cycle and prints what came of it.
@@ -110,7 +109,7 @@ func (r *replaying) train(ctx context.Context, cycle int) error {
 	if err != nil {
 		return err
 	}
-	state, err := publishedState(ctx, r.actor.Publish(rl.NewVersion(0, cycle)))
+	state, err := stateOf(ctx, r.actor.Publish(rl.NewVersion(0, cycle)))
 	if err != nil {
 		return err
 	}
@@ -134,17 +133,4 @@ func (r *replaying) trainable(had *rollouts.Rollouts) error {
 		}
 	}
 	return nil
-}
-
-// publishedState returns the digest of weights as they are published.
-func publishedState(ctx context.Context, w rl.Weights) (string, error) {
-	raw, err := w.Manifest(ctx)
-	if err != nil {
-		return "", err
-	}
-	m, err := weightsync.ParseManifest(raw)
-	if err != nil {
-		return "", err
-	}
-	return m.State.String(), nil
 }

@@ -55,8 +55,11 @@ func (g *Gatherer) share(ctx context.Context, orders []*order) {
 	g.wg.Go(func() {
 		var failed error
 		for s, err := range g.parts.Engine.Generate(ctx, all) {
-			if failed = err; err == nil {
-				of[s.Request].give(s)
+			if failed = err; err != nil {
+				break
+			}
+			if p := of[s.Request]; p != nil && p.left > 0 { // what nobody asked for is missed where it should have come
+				p.give(s)
 			}
 		}
 		for _, p := range parts {
