@@ -131,9 +131,10 @@ func checkTestPackages(tr *tree) (out []string) {
 	return out
 }
 
+// checkEnvironment lets tests and what is written for them alone (packages named *test) ask the environment as well.
 func checkEnvironment(tr *tree) (out []string) {
 	for _, f := range tr.files {
-		if f.test || underAny(f.dir, []string{"cmd", "config", "launch", "examples"}) {
+		if f.test || strings.HasSuffix(f.dir, "test") || underAny(f.dir, []string{"cmd", "config", "launch", "examples"}) {
 			continue
 		}
 		for _, use := range tr.uses(f, "os") {

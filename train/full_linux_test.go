@@ -4,36 +4,20 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"furlong/dtype"
+	"furlong/metrics/disk/disktest"
 )
-
-// limitFiles makes every write beyond n bytes of a file fail, as on a full disk, until the test ends.
-func limitFiles(t *testing.T, n uint64) {
-	t.Helper()
-	signal.Ignore(syscall.SIGXFSZ)
-	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: n, Max: old.Max}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-			t.Error(err)
-		}
-		signal.Reset(syscall.SIGXFSZ)
-	})
-}
 
 // Where the disk is full the error says so and names the file, and nothing half written is left under any name.
 func TestFullDisk(t *testing.T) {
+	if disktest.Alone(t) {
+		return
+	}
 	e := cpuEngine(t, settings(), dtype.BF16)
 	good := t.TempDir()
 	if err := e.Save(t.Context(), good); err != nil {
@@ -52,8 +36,8 @@ func TestFullDisk(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			limitFiles(t, tt.limit)
-			err := e.Save(t.Context(), dir)
+			var err error
+			disktest.Full(t, tt.limit, func() { err = e.Save(t.Context(), dir) })
 			if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), tt.file) {
 				t.Errorf("error is %v, want %v of %s", err, syscall.EFBIG, tt.file)
 			}

@@ -489,6 +489,9 @@ func TestTornAtEveryByte(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
+	if disktest.Alone(t) {
+		return
+	}
 	path := t.TempDir()
 	d := create(t, path)
 	write(t, d, row(1, .5))

@@ -220,6 +220,9 @@ func FuzzChunk(f *testing.F) {
 // TestFullDisk adds a batch while the disk has room for less and less of it. Nothing half-written may stay, and what the disk held back must be
 // indexed once there is room.
 func TestFullDisk(t *testing.T) {
+	if disktest.Alone(t) {
+		return
+	}
 	size := uint64(len(bodyBytes(t)))
 	for _, room := range []uint64{0, 1, 100, size - 1, size} {
 		dir := t.TempDir()
@@ -249,6 +252,9 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestDiskFullForTheIndex(t *testing.T) {
+	if disktest.Alone(t) {
+		return
+	}
 	dir := t.TempDir()
 	w := open(t, dir, 1)
 	for c := range 40 {

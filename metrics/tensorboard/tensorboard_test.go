@@ -114,6 +114,9 @@ func TestTornAtEveryByte(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
+	if disktest.Alone(t) {
+		return
+	}
 	dir := t.TempDir()
 	w, err := Create(dir, "h", 1, 1)
 	if err != nil {
