@@ -37,6 +37,10 @@ type Body struct {
 	adv     []float64
 	has     []byte
 	sums    []uint32
+
+	model      *model // of the experts, nil where none are kept
+	expertsTo  []uint64
+	expertsSum []uint32
 }
 
 // A Stored is a sample as a body keeps it.
@@ -44,6 +48,8 @@ type Stored struct {
 	Sample
 	Row   Row
 	Texts []string // text of each token, prompt and response; may be broken UTF-8
+
+	Chosen *Chosen // experts, as far as they are kept; nil for nothing. Experts and TrainExperts are filled too where all are
 }
 
 // OpenBody opens a .fls file. It reads the rows and where each sample lies; tokens are read by [Body.Sample].
@@ -139,7 +145,7 @@ func (b *Body) header(n int64, crc uint32, size int64) error {
 	if err := json.Unmarshal(raw, &h); err != nil {
 		return fmt.Errorf("header: %w", err)
 	}
-	b.Eval, b.Sets, b.columns = h.Eval, h.Sets, h.Columns
+	b.Eval, b.Sets, b.columns, b.model = h.Eval, h.Sets, h.Columns, h.Experts
 	b.data = pad8(prefixBytes + n)
 	for _, c := range b.columns {
 		if room := size - b.data; c.Bytes < 0 || c.Bytes > room || c.Offset < 0 || c.Offset > room-c.Bytes {
@@ -201,11 +207,11 @@ func (b *Body) perSample(n int64) error {
 		return err
 	}
 	b.start(ends[0], ends[1], ends[2], ends[3], ends[4])
-	return nil
+	return b.perExperts(n)
 }
 
 // numbers reads a column of n values a sample.
-func numbers[T uint32 | float32 | float64](b *Body, name string, n, width int64) ([]T, error) {
+func numbers[T uint32 | uint64 | float32 | float64](b *Body, name string, n, width int64) ([]T, error) {
 	raw, err := b.whole(name, n, width)
 	if err != nil {
 		return nil, err
@@ -214,7 +220,7 @@ func numbers[T uint32 | float32 | float64](b *Body, name string, n, width int64)
 }
 
 // values returns the n numbers in raw.
-func values[T uint32 | int32 | float32 | float64](raw []byte, n int) []T {
+func values[T uint32 | uint64 | int32 | float32 | float64](raw []byte, n int) []T {
 	v := make([]T, n)
 	if _, err := binary.Decode(raw, binary.LittleEndian, v); err != nil {
 		panic(err) // raw is shorter than n values
@@ -273,9 +279,13 @@ func (b *Body) Sample(i int) (*Stored, error) {
 		return nil, fmt.Errorf("%s: sample %d: %w", b.name, i, err)
 	}
 	s, err := b.decode(i, raw)
+	if err == nil {
+		s.Chosen, err = b.chosen(i)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: sample %d: %w", b.name, i, err)
 	}
+	s.Experts, s.TrainExperts = s.Chosen.Routes(ByRollout), s.Chosen.Routes(ByTrainer)
 	return s, nil
 }
 

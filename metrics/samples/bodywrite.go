@@ -20,10 +20,15 @@ type builder struct {
 	nums  [2][]float64 // reward, advantage
 	has   []byte
 	sums  []uint32
+
+	keep       keeping
+	experts    []byte
+	expertsTo  []uint64
+	expertsSum []uint32
 }
 
-func newBuilder(text func(int32) []byte, all []Sample) *builder {
-	b := &builder{text: text}
+func newBuilder(text func(int32) []byte, all []Sample, keep keeping) *builder {
+	b := &builder{text: text, keep: keep}
 	for i := range all {
 		b.there |= all[i].has()
 	}
@@ -39,6 +44,7 @@ func (b *builder) add(s *Sample, r Row) error {
 		return err
 	}
 	b.responses(s)
+	b.chosen(s)
 	for _, run := range s.Versions {
 		b.parts[partRunVersion] = binary.LittleEndian.AppendUint32(b.parts[partRunVersion], uint32(run.Version))
 		b.parts[partRunTokens] = binary.LittleEndian.AppendUint32(b.parts[partRunTokens], uint32(run.Tokens))
@@ -84,6 +90,14 @@ func (b *builder) responses(s *Sample) {
 	if b.there&parts[partMask].has != 0 {
 		b.parts[partMask] = appendMask(b.parts[partMask], s.Mask, n)
 	}
+}
+
+// chosen appends what is kept of the experts.
+func (b *builder) chosen(s *Sample) {
+	from := len(b.experts)
+	b.experts = b.keep.pack(b.experts, len(b.rows), s)
+	b.expertsTo = append(b.expertsTo, uint64(len(b.experts)))
+	b.expertsSum = append(b.expertsSum, crc32.Checksum(b.experts[from:], castagnoli))
 }
 
 // appendFloats appends v, or n times NaN if v is nil.
@@ -151,6 +165,11 @@ func (b *builder) columns() (cols []column, data [][]byte) {
 			add(info.name, info.typ, b.parts[p])
 		}
 	}
+	if len(b.experts) > 0 {
+		add(colExpertsTo, "u64", little(b.expertsTo))
+		add(colExpertsSum, "u32", little(b.expertsSum))
+		add(colExperts, "bytes", b.experts)
+	}
 	return cols, data
 }
 
@@ -166,7 +185,11 @@ func little(v any) []byte {
 // writeTo writes the whole body.
 func (b *builder) writeTo(w io.Writer, k Key, sets []string) error {
 	cols, data := b.columns()
-	h, err := json.Marshal(header{k.Eval, sets, cols})
+	head := header{Eval: k.Eval, Sets: sets, Columns: cols}
+	if len(b.experts) > 0 {
+		head.Experts = b.keep.model
+	}
+	h, err := json.Marshal(head)
 	if err != nil {
 		return err
 	}

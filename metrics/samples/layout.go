@@ -15,6 +15,7 @@ type header struct {
 	Eval    string   `json:"eval"`
 	Sets    []string `json:"sets"` // names of the data sets, by the numbers in the rows
 	Columns []column `json:"columns"`
+	Experts *model   `json:"experts,omitempty"` // what the experts are of, where any are kept
 }
 
 // column says where a column lies. Offsets count from the first column.
@@ -38,6 +39,14 @@ const (
 	colAdvantage  = "advantage"
 	colHas        = "has"
 	colSum        = "sum"
+)
+
+// Columns of experts. They came later than the others, so a sample's part of them has a checksum of its own, and they are not among parts: readers that do not
+// know them pass over them.
+const (
+	colExperts    = "experts"
+	colExpertsTo  = "experts_to"
+	colExpertsSum = "experts_sum"
 )
 
 // A unit is what a long column has one value for.

@@ -127,14 +127,11 @@ func span(runs []rl.Span, oldest rl.Version) uint16 {
 func (s *Sample) gap() (mean, largest float32, pos uint32) {
 	largest = float32(math.NaN())
 	sum, n, all := 0.0, 0, s.masked()
-	for i, t := range s.TrainLogProbs {
+	for i := range s.TrainLogProbs {
 		if !all && s.Mask != nil && !s.Mask[i] {
 			continue
 		}
-		d := math.Abs(float64(t) - float64(s.LogProbs[i]))
-		if math.IsNaN(d) {
-			d = math.Inf(1)
-		}
+		d := s.gapAt(i)
 		if !math.IsInf(d, 1) {
 			sum += d
 			n++
@@ -144,6 +141,15 @@ func (s *Sample) gap() (mean, largest float32, pos uint32) {
 		}
 	}
 	return float32(sum / float64(n)), largest, pos
+}
+
+// gapAt returns |trainer - rollout| of a response token; what is not a number is infinite.
+func (s *Sample) gapAt(i int) float64 {
+	d := math.Abs(float64(s.TrainLogProbs[i]) - float64(s.LogProbs[i]))
+	if math.IsNaN(d) {
+		return math.Inf(1)
+	}
+	return d
 }
 
 // mean returns the mean of v, NaN for none.

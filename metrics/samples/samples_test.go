@@ -72,13 +72,39 @@ func draw(r *rand.Rand, group int64, slot int) Sample {
 			s.Mask[i] = r.IntN(3) > 0
 		}
 	}
+	s.Experts, s.TrainExperts = choose(uint64(group), slot, len(p.Tokens)+n-1)
 	return s
 }
 
-// reports are fields that bodies do not hold: what only rl.Report asks for, and choices, which are for the step alone.
+// choose makes the experts of n tokens, told by both engines, one or none; at times they chose alike.
+func choose(seed uint64, slot, n int) (drawn, trained *rl.Routes) {
+	r := rand.New(rand.NewPCG(seed, uint64(slot)))
+	if n < 1 {
+		return nil, nil
+	}
+	drawn, trained = rl.NewRoutes(3, 2, 5), rl.NewRoutes(3, 2, 5)
+	for range n {
+		row := make([]int32, 3*2)
+		for i := range row {
+			row[i] = int32(r.IntN(5))
+		}
+		drawn.Add(row)
+		row[r.IntN(len(row))] = int32(r.IntN(5))
+		trained.Add(row)
+	}
+	switch r.IntN(4) {
+	case 0:
+		return nil, trained
+	case 1:
+		return drawn, nil
+	}
+	return drawn, trained
+}
+
+// reports are fields that bodies do not hold: what only rl.Report asks for, and entries, which are for the step alone.
 var reports = map[string]bool{
-	"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true, "rl.Sample.Experts": true,
-	"rl.Sample.Entries": true, "rl.Sample.TrainExperts": true, "rl.Sample.LossMask": true, // the last is kept as Sample.Mask
+	"rl.Sample.PromptLogProbs": true, "rl.Sample.PromptTold": true, "rl.Sample.Told": true,
+	"rl.Sample.Entries": true, "rl.Sample.LossMask": true, // the last is kept as Sample.Mask
 }
 
 // batch draws groups of two samples.

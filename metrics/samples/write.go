@@ -17,6 +17,7 @@ type Options struct {
 	Attempt int                      // number of the start of the run, from 1
 	Text    func(token int32) []byte // what a token stands for, so that no tokenizer is needed to read a run
 	Log     *slog.Logger
+	Experts KeepExperts // of which tokens their experts are kept
 
 	sealAt int // for tests: rows that make a chunk, 0 for the usual number
 }
@@ -91,7 +92,11 @@ func (w *Writer) lay(b Batch, k Key) (sets []string, r record, body *builder, er
 	if sets, r.source, err = w.idx.source(k.Eval); err != nil {
 		return nil, r, nil, err
 	}
-	body = newBuilder(w.o.Text, b.Samples)
+	keep, err := w.o.Experts.newKeeping(b.Samples)
+	if err != nil {
+		return nil, r, nil, err
+	}
+	body = newBuilder(w.o.Text, b.Samples, keep)
 	for i := range b.Samples {
 		s := &b.Samples[i]
 		set := uint8(r.source - 1)
