@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +32,7 @@ func FuzzRows(f *testing.F) {
 			}
 			return
 		}
+		checkAgain(t, raw)
 		if err != nil {
 			return // the other one is stricter about step, version and time
 		}
@@ -40,6 +44,62 @@ func FuzzRows(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkAgain reads a line behind others that look like it or nearly so, which is the quick way if there is one. It must be read as alone.
+func checkAgain(t *testing.T, raw []byte) {
+	t.Helper()
+	alone, behind := newRowReader(), newRowReader()
+	alone.read(0, raw)
+	for _, before := range []string{string(raw), `{"kind":"cycle","cycle":1,"step":2,"version":3,"attempt":1,"time":5.5,"a":1,"b":2.5,"c":"NaN"}`, `{"kind":"eval","cycle":0,"attempt":2,"a":1,"c":2}`} {
+		behind.read(0, []byte(before))
+	}
+	behind.begin()
+	behind.read(0, raw)
+	if len(alone.lines) != len(behind.lines) || len(alone.bad) != len(behind.bad) {
+		t.Fatalf("%q: %d rows and %d reasons alone, %d and %d behind others", raw, len(alone.lines), len(alone.bad), len(behind.lines), len(behind.bad))
+	}
+	if len(alone.lines) == 0 {
+		return
+	}
+	a, b := alone.lines[0], behind.lines[0]
+	if math.Float64bits(a.step) != math.Float64bits(b.step) || math.Float64bits(a.time) != math.Float64bits(b.time) {
+		t.Fatalf("%q: %+v alone, %+v behind others", raw, a, b)
+	}
+	if a.step, a.time, b.step, b.time = 0, 0, 0, 0; a != b || len(alone.ids) != len(behind.ids) {
+		t.Fatalf("%q: %+v with %d numbers alone, %+v with %d behind others", raw, a, len(alone.ids), b, len(behind.ids))
+	}
+	for i, id := range alone.ids {
+		as := behind.ids[i]
+		if alone.names[id] != behind.names[as] || math.Float64bits(alone.values[i]) != math.Float64bits(behind.values[i]) || !bytes.Equal(alone.last[id], behind.last[as]) {
+			t.Fatalf("%q: %s is %v alone; %s is %v behind others", raw, alone.names[id], alone.values[i], behind.names[as], behind.values[i])
+		}
+	}
+}
+
+// Lines that differ from those before in an order, a name, a number or a blank are read as they are alone, and those that do not differ are read the quick way.
+func TestQuickRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	words := []string{`"kind":"cycle"`, `"kind":"eval"`, `"cycle":1`, `"cycle":2.0`, `"cycle":-0`, `"attempt":1`, `"attempt":0`, `"step":2`, `"time":1.5`, `"version":3`, `"a":1`, `"a":1.50`, `"b":-2.5e-7`, `"b":"NaN"`, `"c":null`, `"c":"x"`, `"d":[1,{"a":2}]`, `"\u0061":4`, `"e": 5`, `"":6`, `"a\\":7`, `"f":"Infinity"`, `"g":01`, `"time":"NaN"`, `"version":"x"`}
+	for range 4000 {
+		line := []string{words[rng.IntN(2)], words[2], words[5]}
+		for range rng.IntN(8) {
+			line = append(line, words[rng.IntN(len(words))])
+		}
+		if rng.IntN(4) == 0 {
+			rng.Shuffle(len(line), func(i, j int) { line[i], line[j] = line[j], line[i] })
+		}
+		checkAgain(t, []byte("{"+strings.Join(line, ",")+"}"))
+	}
+	r := newRowReader()
+	for range 3 {
+		for _, l := range []string{`{"kind":"cycle","cycle":1,"attempt":1,"a":1,"b":2}`, `{"kind":"cycle","cycle":1,"attempt":1,"b":2,"c":"NaN"}`, `{"kind":"eval","cycle":1,"attempt":1,"z":1}`, `{"kind":"cycle","cycle":1,"attempt":1,"c":1e-9,"a":1,"b":2}`} {
+			r.read(0, []byte(l))
+		}
+	}
+	if r.slow != 3 || len(r.bad) > 0 {
+		t.Errorf("%d of 12 lines were read the slow way, want 3: the first of each kind, and the one with a name that is new", r.slow)
+	}
 }
 
 // Whatever stands in the files of a run, every answer is an answer or an error.
