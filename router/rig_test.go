@@ -92,7 +92,7 @@ func (f *fake) kill() {
 // quick are settings for tests.
 func quick() Config {
 	c := Default()
-	c.Port, c.Every, c.Patience, c.StartupWithin = 0, 20*time.Millisecond, 2*time.Second, 5*time.Second
+	c.Port, c.Every, c.Patience, c.StartupWithin = 0, 20*time.Millisecond, 20*time.Second, time.Minute
 	return c
 }
 
@@ -187,9 +187,9 @@ func (g *rig) list() []view {
 // until waits until something holds, as it must soon.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !holds(); {
+	for end := time.Now().Add(time.Minute); !holds(); {
 		if time.Now().After(end) {
-			t.Fatalf("%s: not so after 10 s", what)
+			t.Fatalf("%s: not so after a minute", what)
 		}
 		time.Sleep(time.Millisecond)
 	}

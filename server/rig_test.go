@@ -252,9 +252,9 @@ func (u *site) stream(body string) (out []sglang.Answer, raw []string) {
 // eventually waits until f holds.
 func (u *site) eventually(what string, f func() bool) {
 	u.Helper()
-	for end := time.Now().Add(20 * time.Second); !f(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !f(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			u.Fatalf("%s: not within 20 s; engine: %+v", what, u.Server.engine.Stats())
+			u.Fatalf("%s: not within a minute; engine: %+v", what, u.Server.engine.Stats())
 		}
 	}
 }
@@ -263,7 +263,7 @@ func (u *site) eventually(what string, f func() bool) {
 func settled(t testing.TB, before int) {
 	t.Helper()
 	n := 0
-	for range 500 {
+	for range 10_000 {
 		if n = runtime.NumGoroutine(); n <= before {
 			return
 		}

@@ -32,6 +32,7 @@ type strike struct {
 	step    string
 	after   time.Duration
 	signals []os.Signal
+	taken   <-chan struct{} // closed when the first signal that can be taken in was
 }
 
 var signalNames = map[string]os.Signal{"kill": os.Kill, "int": os.Interrupt, "term": syscall.SIGTERM}
@@ -73,7 +74,7 @@ func (s *strike) train(ctx context.Context, e *env) int {
 		return e.fail(err)
 	}
 	j.wire()
-	s.Watcher, j.loop.Watch = j.loop.Watch, s
+	s.Watcher, j.loop.Watch, s.taken = j.loop.Watch, s, ctx.Done()
 	return e.fail(j.end(ctx, j.carryOut(ctx)))
 }
 
@@ -89,7 +90,11 @@ func (s *strike) Phase(a orchestrator.Action) {
 	}
 	for _, sig := range s.signals {
 		s.send(sig)
-		time.Sleep(50 * time.Millisecond)
+		<-s.taken
+		time.Sleep(50 * time.Millisecond) // until all that it ends has heard of it
+	}
+	if len(s.signals) > 1 {
+		time.Sleep(time.Minute) // the second one ends the process
 	}
 }
 
