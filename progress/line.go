@@ -23,7 +23,7 @@ type Options struct {
 	Live  bool             // the writer is a terminal
 	Color bool             // escape codes for colour are welcome (a terminal, and NO_COLOR is not set)
 	Quiet bool             // show nothing; Write still passes through
-	Width int              // columns of the terminal; 0 means 80
+	Width func() int       // columns of the terminal as it is now; nil, and 0 for not known, mean 80
 	Now   func() time.Time // the clock
 }
 
@@ -39,7 +39,7 @@ type Line struct {
 	finished bool
 	done     int64
 	note     string
-	under    []string
+	under    []Row
 	marks    [2]mark // two moments of which the older is rateSpan to 2 rateSpan old, once that much time has passed
 }
 
@@ -50,9 +50,6 @@ type mark struct {
 
 // New returns a Line that begins now, with nothing done.
 func New(w io.Writer, o Options) *Line {
-	if o.Width == 0 {
-		o.Width = 80
-	}
 	now := o.Now()
 	m := mark{at: now}
 	return &Line{w: w, o: o, start: now, drawn: now, marks: [2]mark{m, m}}
@@ -79,11 +76,11 @@ func (l *Line) Set(done int64, note string) {
 	}
 }
 
-// Under says what stands in lines of their own below the line, on a terminal only.
-func (l *Line) Under(lines ...string) {
+// Under says what stands in rows of their own below the line, on a terminal only.
+func (l *Line) Under(rows ...Row) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.under = lines
+	l.under = rows
 }
 
 // Finish shows the last state for good. Later calls do nothing.
@@ -95,7 +92,7 @@ func (l *Line) Finish() {
 	}
 	l.finished = true
 	l.erase()
-	io.WriteString(l.w, l.last(l.o.Now())+"\n")
+	io.WriteString(l.w, l.last(l.o.Now(), l.room())+"\n")
 }
 
 // Write passes p on to the writer, above the line if one stands there. p should end in a line break.
@@ -117,19 +114,34 @@ func (l *Line) draw(now time.Time) {
 	}
 	l.drawn = now
 	if !l.o.Live {
-		io.WriteString(l.w, l.text(now)+"\n")
+		io.WriteString(l.w, l.text(now, l.room())+"\n")
 		return
 	}
 	var b strings.Builder
-	b.WriteString(l.up() + l.paint(clip(l.text(now), l.o.Width-1)) + "\x1b[K")
-	for _, text := range l.under {
-		b.WriteString("\r\n" + clip(text, l.o.Width-1) + "\x1b[K")
+	b.WriteString(l.up() + l.paint(l.text(now, l.room())) + "\x1b[K")
+	for _, r := range l.under {
+		b.WriteString("\r\n" + r.text(l.room()) + "\x1b[K")
 	}
 	if now := 1 + len(l.under); now < l.shown {
 		b.WriteString(strings.Repeat("\r\n\x1b[K", l.shown-now) + fmt.Sprintf("\x1b[%dA", l.shown-now))
 	}
 	l.shown = 1 + len(l.under)
 	io.WriteString(l.w, b.String())
+}
+
+// room is how many columns a line may have: on a terminal one less than there are, for some break a line that fills them all; elsewhere 0, any.
+func (l *Line) room() int {
+	if !l.o.Live {
+		return 0
+	}
+	columns := 0
+	if l.o.Width != nil {
+		columns = l.o.Width()
+	}
+	if columns <= 0 {
+		columns = 80
+	}
+	return max(1, columns-1)
 }
 
 // up moves to the beginning of the first line that stands.

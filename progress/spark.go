@@ -1,9 +1,42 @@
 package progress
 
 import (
+	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 )
+
+// A Row is a line below the line: how a series went so far, and what is to be said of it.
+type Row struct {
+	Name   string
+	Values []float64
+	Note   string
+}
+
+// What blocks a row has at most, and with how few it still says something.
+const (
+	mostBlocks  = 40
+	leastBlocks = 8
+)
+
+// text is the row in at most width columns: fewer blocks first, then none, then no note.
+func (r Row) text(width int) string {
+	name, note := fmt.Sprintf("  %-7s", r.Name), ""
+	if r.Note != "" {
+		note = gap + r.Note
+	}
+	blocks := min(mostBlocks, width-utf8.RuneCountInString(name+note)-1)
+	if blocks >= leastBlocks {
+		return fmt.Sprintf("%s %-*s%s", name, blocks, Spark(r.Values, blocks), note)
+	}
+	for _, text := range []string{name + note, strings.TrimRight(name, " ")} {
+		if utf8.RuneCountInString(text) <= width {
+			return text
+		}
+	}
+	return ""
+}
 
 var blocks = []rune("▁▂▃▄▅▆▇█")
 

@@ -24,9 +24,9 @@ type env struct {
 	args           []string // after the name
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	terminal       bool // stderr is one
-	color          bool // and colour is welcome there
-	width          int  // its columns; 0 where they are not known
+	terminal       bool       // stderr is one
+	color          bool       // and colour is welcome there
+	width          func() int // its columns as they are now; 0 where they are not known
 	log            *slog.Logger
 }
 
@@ -40,7 +40,7 @@ func newEnv(args []string, stdin io.Reader, stdout, stderr *os.File) *env {
 	color := terminal && os.Getenv("NO_COLOR") == ""
 	return &env{
 		args: args, stdin: stdin, stdout: stdout, stderr: stderr,
-		terminal: terminal, color: color, width: widthOf(stderr), log: newLog(stderr, terminal, color),
+		terminal: terminal, color: color, width: func() int { return widthOf(stderr) }, log: newLog(stderr, terminal, color),
 	}
 }
 

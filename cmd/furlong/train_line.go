@@ -37,9 +37,6 @@ func (j *job) newLine() *progressLine {
 	return l
 }
 
-// sparkWidth is how many blocks a row has.
-const sparkWidth = 40
-
 func (l *progressLine) done(cycle int, s rl.Stats) {
 	l.cycles = int64(cycle)
 	l.reward, l.gap = append(l.reward, value(s, "rollout/raw_reward")), append(l.gap, value(s, "train/logp_diff/max"))
@@ -63,13 +60,13 @@ func (l *progressLine) recall(rows []metrics.Row) {
 func (l *progressLine) at(cycle int, phase string) { l.Set(l.cycles, l.note+"  "+phase) }
 
 // row shows how a series went, and its moving average, once there are rows enough for one.
-func row(name string, values []float64, window int) string {
-	text := fmt.Sprintf("  %-7s %-*s", name, sparkWidth, progress.Spark(values, sparkWidth))
+func row(name string, values []float64, window int) progress.Row {
+	r := progress.Row{Name: name, Values: values}
 	mean := trend.Average(values, window)
 	if last := mean[len(mean)-1]; trend.Finite(last) {
-		text += fmt.Sprintf("  average %.3g", last)
+		r.Note = fmt.Sprintf("average %.3g", last)
 	}
-	return text
+	return r
 }
 
 // value returns a figure, NaN where it was not taken.

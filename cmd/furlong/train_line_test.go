@@ -37,8 +37,8 @@ func TestProgressLine(t *testing.T) {
 			t.Errorf("the terminal shows %q, want %q in it", b.String(), want)
 		}
 	}
-	if got := row("reward", []float64{0.25, 0.5}, 3); !strings.HasSuffix(got, "average 0.375") {
-		t.Errorf("a row is %q, want the average 0.375", got)
+	if got := row("reward", []float64{0.25, 0.5}, 3); got.Note != "average 0.375" {
+		t.Errorf("a row says %q, want the average 0.375", got.Note)
 	}
 }
 
