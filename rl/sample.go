@@ -180,7 +180,7 @@ type Sample struct {
 	Entropy       []float32 // nats, by the trainer
 	Advantage     float64   // mean over its tokens
 	LossMask      []bool    `json:",omitempty"` // which tokens train, nil for all. The others are context: they count in no loss, and in no mean or sum over tokens that train
-	TrainExperts  *Routes   `json:",omitempty"` // of all tokens but the last, by the pass that gave TrainLogProbs; nil when they are not to be replayed
+	TrainExperts  *Routes   `json:",omitempty"` // of all tokens but the last: the trainer's own choice in the pass that gave TrainLogProbs; nil when nobody asked
 }
 
 // Tokens returns prompt and response, end to end.

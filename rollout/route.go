@@ -88,6 +88,9 @@ func (k kept) begin(s *rl.Sample, ask rl.Report) {
 // fits reports what keeps the choices that a sample comes with from being of the model.
 func (k kept) fits(s *rl.Sample) error {
 	if r := s.Experts; r != nil {
+		if k.routes == nil {
+			return errors.New("what is begun comes with its experts, want --enable-return-routed-experts")
+		}
 		if err := r.Check(k.routes.Layers, k.routes.Choices, k.routes.Experts); err != nil {
 			return err
 		}

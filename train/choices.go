@@ -22,16 +22,21 @@ type replay struct {
 // replayOf has the choices of a pass of the actor checked, counted in agree unless that is nil, and replayed.
 func (e *Engine) replayOf(c *ops.Ctx, p pass, agree *agreement) *replay {
 	r := &replay{e: e, p: p, writes: map[*rl.Sample]bool{}, agree: agree, told: [2]map[int]bool{{}, {}}}
-	if e.cfg.Replay.own() {
+	if e.records() {
 		r.record()
 	}
-	if e.cfg.Replay.own() || slices.ContainsFunc(p.samples, func(s *rl.Sample) bool { return s.Experts != nil }) {
+	if e.records() || slices.ContainsFunc(p.samples, func(s *rl.Sample) bool { return s.Experts != nil }) {
 		c.ReplayRoutes = r.routes
 	}
 	if slices.ContainsFunc(p.samples, func(s *rl.Sample) bool { return s.Entries != nil }) {
 		c.ReplayIndex = r.entries
 	}
 	return r
+}
+
+// records reports whether samples are to have the experts of the pass that gives their logprobs.
+func (e *Engine) records() bool {
+	return e.cfg.Replay.own() || e.cfg.Tell && e.chooses.routes != nil
 }
 
 // watchChoices counts the load of experts in a pass of a step, and what its choices have in common with recorded ones, which may be replayed.
@@ -88,6 +93,9 @@ func (r *replay) routes(layer int, choice []int32) {
 func (r *replay) route(s *rl.Sample, layer int, all []int32, n *common) {
 	for t, k := 0, r.e.chooses.routes.Choices; t*k < len(all); t++ {
 		own := all[t*k:][:k]
+		if r.writes[s] {
+			s.TrainExperts.Set(t, layer, own)
+		}
 		if t < s.Experts.Len() {
 			r.rec = s.Experts.At(r.rec[:0], t, layer)
 			both := shared(own, r.rec)
@@ -99,10 +107,7 @@ func (r *replay) route(s *rl.Sample, layer int, all []int32, n *common) {
 				copy(own, r.rec)
 			}
 		}
-		switch {
-		case r.writes[s]:
-			s.TrainExperts.Set(t, layer, own)
-		case r.e.cfg.Replay.own():
+		if r.e.cfg.Replay.own() && !r.writes[s] {
 			r.rec = s.TrainExperts.At(r.rec[:0], t, layer)
 			copy(own, r.rec)
 		}

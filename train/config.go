@@ -20,6 +20,7 @@ type Config struct {
 	MaxLength  int    // longest response allowed; seq-mean-token-sum-norm divides by it
 	Planned    int    // steps that the run will take, for schedules without an end of their own
 	Steps      int    // optimizer steps into which a batch is cut
+	Tell       bool   // fill TrainExperts of samples, also where nothing is replayed
 
 	Replay Replay
 	Critic CriticConfig

@@ -16,7 +16,7 @@ func (e *Engine) Score(ctx context.Context, samples []*rl.Sample) error {
 	if err != nil {
 		return err
 	}
-	if e.cfg.Replay.own() {
+	if e.records() {
 		for _, s := range samples { // an earlier scoring's choices are not those of this one
 			s.TrainLogProbs, s.Entropy, s.TrainExperts = nil, nil, nil
 		}
