@@ -15,7 +15,7 @@ import (
 func visitor(t *testing.T, f *fake) *Visitor {
 	t.Helper()
 	c := Default()
-	c.URLs, c.Wait = []string{f.URL}, 5*time.Second
+	c.URLs, c.Wait = []string{f.URL}, time.Minute
 	v, err := Visit(t.Context(), c, nil)
 	if err != nil {
 		t.Fatal(err)
