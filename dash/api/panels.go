@@ -6,6 +6,7 @@ import "encoding/json"
 type Evals struct {
 	Names []string   `json:"names"`
 	Evals []EvalHead `json:"evals"` // by name, then cycle
+	Bad   []Problem  `json:"bad"`   // files that could not be read, or not wholly
 }
 
 // An EvalHead is one evaluation without its problems.
@@ -37,6 +38,7 @@ type Eval struct {
 	Cycles   []int         `json:"cycles"`
 	Problems []EvalProblem `json:"problems"` // by change from the first cycle to the last, falling most first
 	Paired   *Paired       `json:"paired"`   // of the cycles a and b asked for; null without
+	Bad      []Problem     `json:"bad"`      // files that could not be read, or not wholly
 }
 
 // An EvalProblem is a row of the matrix.

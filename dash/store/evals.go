@@ -19,50 +19,88 @@ func (r *Run) Evals() (*api.Evals, error) {
 	if err := r.look(); err != nil {
 		return nil, err
 	}
-	out := &api.Evals{Names: []string{}, Evals: []api.EvalHead{}}
+	out := &api.Evals{Names: []string{}, Evals: []api.EvalHead{}, Bad: []api.Problem{}}
 	for _, name := range r.evalNames() {
 		out.Names = append(out.Names, name)
-		for _, c := range r.cyclesIn("eval/" + name) {
-			e, err := r.readEval(name, c)
-			if err != nil {
-				continue // the problem is told by the matrix
-			}
-			out.Evals = append(out.Evals, r.evalHead(e))
+		all, bad := r.tallied(name)
+		out.Bad = append(out.Bad, bad...)
+		pass, err := r.passes(name, all)
+		if err != nil {
+			return nil, r.broken(run.RowsFile, err)
+		}
+		for i, e := range all {
+			out.Evals = append(out.Evals, evalHead(e, pass[i]))
 		}
 	}
 	return out, nil
 }
 
-func (r *Run) evalHead(e run.Evaluation) api.EvalHead {
+func evalHead(e tally, pass map[string]api.Pass) api.EvalHead {
 	h := api.EvalHead{
-		Name: e.Name, Cycle: e.Cycle, Attempt: e.Attempt, Version: verdict.Version(e.Version), Time: e.Time, Problems: len(e.Problems), Settings: e.Settings, Pass: map[string]api.Pass{},
+		Name: e.Name, Cycle: e.Cycle, Attempt: e.Attempt, Version: verdict.Version(e.Version), Time: e.Time, Problems: len(e.Problems), Settings: e.Settings, Pass: pass,
 	}
 	for _, p := range e.Problems {
 		h.Samples += p.N
 		h.Truncated += p.Truncated
 	}
-	t := r.table
-	i := t.find(int32(e.Cycle))
-	if i == len(t.points) || int(t.points[i].cycle) != e.Cycle {
-		return h
-	}
-	prefix := "eval/" + e.Name + "-pass@"
-	for _, c := range t.cols {
-		k, ok := strings.CutPrefix(c.name, prefix)
-		if _, err := strconv.Atoi(k); !ok || err != nil || t.warm([]string{c.name}) != nil || isAbsent(c.value(t.points[i])) {
-			continue
-		}
-		h.Pass[k] = r.pass(c.name, t.points[i])
-	}
 	return h
 }
 
-func (r *Run) pass(key string, p point) api.Pass {
-	n := func(suffix string) api.Number {
-		_ = r.table.warm([]string{key + suffix})
-		return r.table.numberOf(key+suffix, p)
+// passSuffixes are the ends of the series that belong to one pass@k.
+var passSuffixes = [...]string{"", "_lo", "_hi", "_decode_lo", "_decode_hi"}
+
+// passes returns pass@k of evaluations of one set, by k, as the rows have them.
+func (r *Run) passes(name string, all []tally) ([]map[string]api.Pass, error) {
+	t := r.table
+	var ks, keys []string
+	prefix := "eval/" + name + "-pass@"
+	for _, c := range t.cols {
+		if k, ok := strings.CutPrefix(c.name, prefix); ok {
+			if _, err := strconv.Atoi(k); err == nil {
+				ks = append(ks, k)
+			}
+		}
 	}
-	return api.Pass{Value: n(""), Lo: n("_lo"), Hi: n("_hi"), DecodeLo: n("_decode_lo"), DecodeHi: n("_decode_hi")}
+	for _, k := range ks {
+		for _, s := range passSuffixes {
+			keys = append(keys, prefix+k+s)
+		}
+	}
+	if err := t.warm(keys); err != nil {
+		return nil, err
+	}
+	points := make([]point, len(all))
+	for i, e := range all {
+		points[i] = t.pointOf(int32(e.Cycle))
+	}
+	again, err := t.foreign(points, keys)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]map[string]api.Pass, len(all))
+	for i, p := range points {
+		out[i] = map[string]api.Pass{}
+		for _, k := range ks {
+			var n [len(passSuffixes)]api.Number
+			for j, s := range passSuffixes {
+				if c := t.column(prefix + k + s); c != nil {
+					n[j] = t.number(c, p, again)
+				}
+			}
+			if n[0] != "" {
+				out[i][k] = api.Pass{Value: n[0], Lo: n[1], Hi: n[2], DecodeLo: n[3], DecodeHi: n[4]}
+			}
+		}
+	}
+	return out, nil
+}
+
+// pointOf returns the point of a cycle, one without rows if there is none.
+func (t *table) pointOf(cycle int32) point {
+	if i := t.find(cycle); i < len(t.points) && t.points[i].cycle == cycle {
+		return t.points[i]
+	}
+	return point{cycle, -1, -1}
 }
 
 // An EvalAsk says which evaluation, and which two cycles to compare; A or B < 0 compares none.
@@ -75,24 +113,18 @@ type EvalAsk struct {
 func (r *Run) Eval(a EvalAsk) (*api.Eval, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.Contains(r.evalNames(), a.Name) {
-		return nil, asked(Missing, "there is no evaluation %q", a.Name).hint("there are %s", strings.Join(r.evalNames(), ", "))
+	if names := r.evalNames(); !slices.Contains(names, a.Name) {
+		return nil, asked(Missing, "there is no evaluation %q", a.Name).hint("%s", listed(names))
 	}
-	out := &api.Eval{Name: a.Name, Cycles: r.cyclesIn("eval/" + a.Name), Problems: []api.EvalProblem{}}
+	all, bad := r.tallied(a.Name)
+	out := &api.Eval{Name: a.Name, Cycles: []int{}, Problems: []api.EvalProblem{}, Bad: append([]api.Problem{}, bad...)}
 	rows := map[string]*api.EvalProblem{}
-	kept := map[int]run.Evaluation{}
-	for i, c := range out.Cycles {
-		e, err := r.readEval(a.Name, c)
-		if err != nil {
-			return nil, err
-		}
-		if c == a.A || c == a.B {
-			kept[c] = e
-		}
+	for i, e := range all {
+		out.Cycles = append(out.Cycles, e.Cycle)
 		for _, p := range e.Problems {
 			row := rows[p.ID]
 			if row == nil {
-				row = &api.EvalProblem{ID: clean(p.ID), Cells: make([]*api.Cell, len(out.Cycles))}
+				row = &api.EvalProblem{ID: clean(p.ID), Cells: make([]*api.Cell, len(all))}
 				rows[p.ID] = row
 			}
 			row.Cells[i] = &api.Cell{N: p.N, C: p.C, Truncated: p.Truncated, Group: p.Group}
@@ -107,9 +139,17 @@ func (r *Run) Eval(a EvalAsk) (*api.Eval, error) {
 	})
 	var err error
 	if a.A >= 0 && a.B >= 0 {
-		out.Paired, err = pair2(kept, a)
+		out.Paired, err = r.pair(a)
 	}
 	return out, err
+}
+
+// listed says which names there are.
+func listed(names []string) string {
+	if len(names) == 0 {
+		return "the run has none yet"
+	}
+	return "there are " + strings.Join(names, ", ")
 }
 
 // number reads a number back; what is not there comes first.
@@ -141,11 +181,12 @@ func change(cells []*api.Cell) api.Number {
 
 func share(c *api.Cell) float64 { return float64(c.C) / float64(c.N) }
 
-func pair2(kept map[int]run.Evaluation, a EvalAsk) (*api.Paired, error) {
-	x, okA := kept[a.A]
-	y, okB := kept[a.B]
-	if !okA || !okB {
-		return nil, asked(Missing, "evaluation %s has no file for cycle %d or %d", a.Name, a.A, a.B)
+// pair compares the two evaluations asked for.
+func (r *Run) pair(a EvalAsk) (*api.Paired, error) {
+	x, errA := r.readEval(a.Name, a.A)
+	y, errB := r.readEval(a.Name, a.B)
+	if err := cmp.Or(errA, errB); err != nil {
+		return nil, err
 	}
 	p, err := paired(x, y, max(a.K, 1))
 	return &p, err

@@ -33,15 +33,16 @@ type Run struct {
 	root *os.Root
 	o    Options
 
-	mu     sync.Mutex // guards what follows
-	looked time.Time
-	table  *table
-	alarms alarmFile
-	life   run.Life
-	odd    []api.Problem // of status and lock
-	twice  twice
-	held   map[string]held
-	marks  markCache
+	mu      sync.Mutex // guards what follows
+	looked  time.Time
+	table   *table
+	alarms  alarmFile
+	life    run.Life
+	odd     []api.Problem // of status and lock
+	twice   twice
+	held    map[string]held
+	marks   markCache
+	tallies tallies
 
 	index sampleIndex  // has a lock of its own, since a search may take long
 	limit atomic.Int64 // bytes of columns
