@@ -1,6 +1,8 @@
 package samples
 
 import (
+	"bytes"
+	"compress/zlib"
 	"fmt"
 	"log/slog"
 	"math"
@@ -324,6 +326,23 @@ func TestTexts(t *testing.T) {
 	} {
 		if r, g := Repeats(tt.text), IsGarbled(tt.text); r != tt.repeats || g != tt.garbled {
 			t.Errorf("%.20q: repeats %v, garbled %v, want %v, %v", tt.text, r, g, tt.repeats, tt.garbled)
+		}
+	}
+}
+
+// TestShortTextsDoNotRepeat asks zlib itself about the texts that shrink most, and a squeezer that was used before for the same lengths.
+func TestShortTextsDoNotRepeat(t *testing.T) {
+	for n := 1; n <= 400; n++ {
+		text := strings.Repeat("a", n)
+		var b bytes.Buffer
+		w := zlib.NewWriter(&b)
+		w.Write([]byte(text))
+		w.Close()
+		if got := squeezed(text); got != b.Len() {
+			t.Errorf("%d bytes: squeezed to %d, zlib makes %d", n, got, b.Len())
+		}
+		if got, want := Repeats(text), n > 10*b.Len(); got != want {
+			t.Errorf("%d bytes: Repeats = %v, want %v of %d bytes", n, got, want, b.Len())
 		}
 	}
 }

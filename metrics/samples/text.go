@@ -4,17 +4,31 @@ import (
 	"compress/zlib"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
+
+// tooShort is the length in bytes under which no text shrinks tenfold: what zlib writes of the least is ten bytes.
+const tooShort = 100
+
+// squeezers are writers to use again: a new one costs more than what it is asked about samples.
+var squeezers = sync.Pool{New: func() any { return zlib.NewWriter(io.Discard) }}
 
 // Repeats reports whether the last 10,000 characters of text shrink more than tenfold under zlib. Texts under 100 bytes never do.
 func Repeats(text string) bool {
 	tail := last(text, 10_000)
+	return len(tail) >= tooShort && len(tail) > 10*squeezed(tail)
+}
+
+// squeezed returns how many bytes zlib makes of text.
+func squeezed(text string) int {
+	w := squeezers.Get().(*zlib.Writer)
+	defer squeezers.Put(w)
 	var n counter
-	w := zlib.NewWriter(&n)
-	io.WriteString(w, tail)
+	w.Reset(&n)
+	io.WriteString(w, text)
 	w.Close() // a counter takes everything
-	return len(tail) > 10*int(n)
+	return int(n)
 }
 
 // last returns the last n characters of s.
