@@ -65,7 +65,7 @@ func (a Attesting) Attestation() rl.Attestation {
 // Rollout returns e as the loop takes it: as an [rl.Attester] only if all servers attest something.
 func (e *Engine) Rollout() rl.RolloutEngine {
 	for _, s := range e.servers {
-		if !s.found.Attests {
+		if !e.attests(s) {
 			return e
 		}
 	}

@@ -35,18 +35,30 @@ type Engine struct {
 	folders []string
 	look    time.Duration // how often a server that has work must show life
 	flushes time.Duration // how long a server may refuse to empty its cache
+	again   time.Duration // until a server is given weights again that it refused once; longer each time
+
+	life    context.Context    // until the engine is closed
+	end     context.CancelFunc // closes it
+	nursing sync.Once
+	nurses  sync.WaitGroup
+	visits  sync.WaitGroup // looks at servers that are under way; none begins while the engine is paused
 
 	mu      sync.Mutex
 	servers []*server
 	paused  bool
 	version rl.Version
+	state   rl.Digest             // of that version
+	kept    *parcel               // that version, to be given again to a server that was started anew; nil if it is not here
 	given   map[string]rl.Version // every version that servers were given, by its label
 	flying  map[int64]*flight
 	tries   int           // requests sent; makes their names different
 	changed chan struct{} // closed, and made anew, whenever a waiting request should look again
 	since   time.Time     // when the last server was lost; zero while there is one
+	said    time.Time     // when that was said last
 	stats   Stats
 	told    rl.Attestation
+	round   context.Context // ends looks that are under way
+	halt    context.CancelFunc
 }
 
 // Stats are counts since the start.
@@ -58,12 +70,15 @@ type Stats struct {
 	Lost     int // times a server was lost
 	Back     int // times one came back
 	Stale    int // times one was found to hold other weights
+	Mended   int // times one was given the weights again, and attested or said them
 	Aborts   int // requests ended at a server because nobody wants them any more
 	Lacking  int // samples that were told to end, and whose servers gave no part of them
 	Strays   int // responses that ended at a token which was no stop id of the request
 	Updates  int
 	Refused  int // updates
 	Flushes  int // caches that could not be emptied in time
+
+	Away time.Duration // in which there was no server
 }
 
 // Attach returns an engine over the servers of cfg, once each has answered and generated a token.
@@ -76,10 +91,13 @@ func Attach(ctx context.Context, cfg Config, opt Options) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, opt: opt, log: opt.Log, name: nonce(), given: map[string]rl.Version{}, flying: map[int64]*flight{}, changed: make(chan struct{}),
-		look: 15 * time.Second, flushes: time.Minute,
+		look: 15 * time.Second, flushes: time.Minute, again: 2 * time.Second,
 	}
+	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
+	e.round, e.halt = context.WithCancel(e.life)
 	var err error
 	if e.wire, err = newWire(cfg); err != nil {
+		e.end()
 		return nil, err
 	}
 	if err := e.meet(ctx); err != nil {
@@ -142,28 +160,49 @@ func (e *Engine) usable(f Found) error {
 
 // transport says how a server gets weights.
 func (e *Engine) transport(s *server) string {
-	if e.cfg.Transport != auto {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.transportOf(s)
+}
+
+// transportOf is transport. The lock is held.
+func (e *Engine) transportOf(s *server) string {
+	switch {
+	case e.cfg.Transport != auto:
 		return e.cfg.Transport
-	}
-	if s.found.Stream && s.found.Session {
+	case s.found.Stream && s.found.Session:
 		return stream
 	}
 	return disk
 }
 
+// attests says whether a server attests what it serves.
+func (e *Engine) attests(s *server) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return s.found.Attests
+}
+
 // Found returns what the servers have told of themselves.
 func (e *Engine) Found() (all []Found) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for _, s := range e.servers {
 		all = append(all, s.found)
 	}
 	return all
 }
 
-// LogTo has what happens from now on logged elsewhere. Nothing may be under way.
+// LogTo has what happens from now on logged elsewhere. It is for the time before the first update.
 func (e *Engine) LogTo(l *slog.Logger) { e.log = l }
 
-// Close leaves the servers' connections. Nothing may be under way.
-func (e *Engine) Close() { e.wire.http.CloseIdleConnections() }
+// Close ends the looks at servers and leaves their connections. Nothing may be under way.
+func (e *Engine) Close() {
+	e.end()
+	e.nurses.Wait()
+	e.visits.Wait()
+	e.wire.http.CloseIdleConnections()
+}
 
 // Version returns the version that the servers were given last.
 func (e *Engine) Version() rl.Version {
@@ -188,6 +227,9 @@ func (e *Engine) count(f func(*Stats)) {
 
 // label is what servers call a version: callers of the dialect read a decimal number there.
 func label(v rl.Version) string { return strconv.FormatUint(uint64(v), 10) }
+
+// lookAfter has servers looked after from now on.
+func (e *Engine) lookAfter() { e.nursing.Do(func() { e.nurses.Go(e.nurse) }) }
 
 // wake has waiting requests look again. The lock is held.
 func (e *Engine) wake() {

@@ -195,7 +195,7 @@ func TestFailuresEnd(t *testing.T) {
 	}
 }
 
-// A server that was restarted calls its weights by their first name: nothing it says is used before the next update.
+// A server that calls its weights by their first name, and goes on to when it is given others: nothing it says is used before the next update.
 func TestARestartedServerIsNotUsed(t *testing.T) {
 	a, b := newFake(t, dice), newFake(t, dice)
 	e := attach(t, nil, a, b)
@@ -319,8 +319,8 @@ func TestWorkIsShared(t *testing.T) {
 func TestASilentServer(t *testing.T) {
 	a, b := newFake(t, dice), newFake(t, dice)
 	e := attach(t, nil, a, b)
-	update(t, e, 1)
 	e.look = time.Millisecond
+	update(t, e, 1)
 	still := make(chan struct{})
 	defer close(still)
 	a.first(func(rw http.ResponseWriter, req *http.Request) bool {

@@ -1,6 +1,7 @@
 package sglang
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -37,12 +38,18 @@ type fake struct {
 	plain  bool             // it can't be told where a response began
 	asked  []api.Generate
 	before func(http.ResponseWriter, *http.Request) bool // has a say before the server; true: it has answered
+
+	policy  rltest.Policy
+	attests bool
+	dead    bool                // nobody answers
+	fate    func(*http.Request) // decides about life and death before each request
+	blind   []string            // labels other than of given weights under which it was asked for samples
 }
 
 // newFake returns a server that chooses tokens by a policy.
 func newFake(t *testing.T, p rltest.Policy) *fake {
 	t.Helper()
-	f := &fake{engine: rltest.NewFake(p), label: "default", flying: map[string]int64{}}
+	f := &fake{engine: rltest.NewFake(p), policy: p, label: "default", flying: map[string]int64{}}
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]http.HandlerFunc{
 		"GET /server_info": f.about,
@@ -54,7 +61,17 @@ func newFake(t *testing.T, p rltest.Policy) *fake {
 	}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
 		f.mu.Lock()
-		before := f.before
+		fate := f.fate
+		f.mu.Unlock()
+		if fate != nil {
+			fate(req)
+		}
+		f.mu.Lock()
+		before, dead := f.before, f.dead
+		if dead {
+			f.mu.Unlock()
+			panic(http.ErrAbortHandler)
+		}
 		if req.URL.Path != "/generate" {
 			f.calls = append(f.calls, req.URL.Path)
 		}
@@ -72,6 +89,28 @@ func (f *fake) first(h func(http.ResponseWriter, *http.Request) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before = h
+}
+
+// die takes the process away, and all that it had in hand. Its address stays.
+func (f *fake) die() {
+	f.mu.Lock()
+	f.dead = true
+	f.mu.Unlock()
+	f.CloseClientConnections()
+}
+
+// restart puts a new process in the place of the old one, which knows nothing of it.
+func (f *fake) restart() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.engine, f.label, f.open, f.came, f.flying, f.dead = rltest.Serving(rl.NewVersion(0, 200), f.policy), "default", false, nil, map[string]int64{}, false
+}
+
+// mind returns the engine of the process that lives.
+func (f *fake) mind() *rltest.Fake {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.engine
 }
 
 // kill ends the server as the death of its process would.
@@ -97,18 +136,38 @@ func (f *fake) abort(_ http.ResponseWriter, req *http.Request) {
 	id, ok := f.flying[a.RID]
 	f.mu.Unlock()
 	if ok {
-		f.engine.Abort(req.Context(), id)
+		f.mind().Abort(req.Context(), id)
 	}
 }
 
 func (f *fake) model(rw http.ResponseWriter, _ *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	json.NewEncoder(rw).Encode(api.ModelInfo{ModelPath: "m", WeightVersion: f.label})
+	info := api.ModelInfo{ModelPath: "m", WeightVersion: f.label}
+	if f.attests {
+		info.Attested = &api.Attested{State: f.digest(), Effective: rl.Digest{1}.String()}
+	}
+	json.NewEncoder(rw).Encode(info)
 }
 
-func (f *fake) pause(_ http.ResponseWriter, req *http.Request)  { f.engine.Pause(req.Context()) }
-func (f *fake) resume(_ http.ResponseWriter, req *http.Request) { f.engine.Resume(req.Context()) }
+// digest returns that of the weights that came last.
+func (f *fake) digest() string {
+	if len(f.came) == 0 {
+		return rl.Digest{9}.String()
+	}
+	raw, err := weightsync.Plain(1, f.came).Manifest(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	m, err := weightsync.ParseManifest(raw)
+	if err != nil {
+		panic(err)
+	}
+	return m.State.String()
+}
+
+func (f *fake) pause(_ http.ResponseWriter, req *http.Request)  { f.mind().Pause(req.Context()) }
+func (f *fake) resume(_ http.ResponseWriter, req *http.Request) { f.mind().Resume(req.Context()) }
 
 func (f *fake) outcome(rw http.ResponseWriter, err error) {
 	o := api.Outcome{Success: err == nil}
@@ -180,6 +239,10 @@ func (f *fake) generate(rw http.ResponseWriter, req *http.Request) {
 	}
 	f.mu.Lock()
 	f.rids, f.asked = append(f.rids, g.RID.At(0)), append(f.asked, g)
+	engine := f.engine
+	if f.label == "default" {
+		f.blind = append(f.blind, g.RID.At(0))
+	}
 	f.mu.Unlock()
 	p := g.Params.At(0)
 	q := rl.Sampling{Temperature: *p.Temperature, TopP: *p.TopP, TopK: max(0, *p.TopK), MaxTokens: p.MaxNewTokens.N, StopIDs: p.StopTokenIDs, Seed: uint64(*p.SamplingSeed)}
@@ -187,13 +250,13 @@ func (f *fake) generate(rw http.ResponseWriter, req *http.Request) {
 	if g.ResponseStart != nil {
 		all, at := r.Prompt.Tokens, *g.ResponseStart
 		r.Begun = &rl.Sample{Response: all[at:], LogProbs: make([]float32, len(all)-at)}
-		r.Begun.Label(f.engine.Version(), len(all)-at)
+		r.Begun.Label(engine.Version(), len(all)-at)
 		r.Prompt, r.Sampling.MaxTokens = &rl.Prompt{Tokens: all[:at]}, q.MaxTokens+len(all)-at
 	}
 	f.mu.Lock()
 	f.flying[g.RID.At(0)] = r.ID
 	f.mu.Unlock()
-	for s, err := range f.engine.Generate(req.Context(), []rl.Request{r}) {
+	for s, err := range engine.Generate(req.Context(), []rl.Request{r}) {
 		if err != nil {
 			rw.WriteHeader(http.StatusInternalServerError)
 			json.NewEncoder(rw).Encode(api.NewProblem(500, err.Error()))

@@ -31,9 +31,6 @@ func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.
 		for i, r := range reqs {
 			all.Go(func() { s, err := e.draw(inner, r, flights[i]); came <- drawn{s, err} })
 		}
-		if len(reqs) > 0 {
-			all.Go(func() { e.nurse(inner) })
-		}
 		e.deliver(came, len(reqs), yield)
 	}
 }
@@ -104,6 +101,7 @@ func (e *Engine) draw(ctx context.Context, r rl.Request, f *flight) (*rl.Sample,
 		case err != nil:
 			return nil, fmt.Errorf("request %d: %w", r.ID, err)
 		}
+		life := e.lifeOf(s)
 		sample, err := e.attempt(ctx, s, r, f)
 		e.give(s, r)
 		switch {
@@ -123,20 +121,26 @@ func (e *Engine) draw(ctx context.Context, r rl.Request, f *flight) (*rl.Sample,
 		if failures++; failures > e.cfg.Retries {
 			return nil, fmt.Errorf("request %d failed %d times (--rollout-retries), at last at %s: %w", r.ID, failures, s.url, err)
 		}
-		e.blame(s, err)
+		e.blame(s, life, err)
 	}
 }
 
-// blame notes that a server failed at a sample, which is drawn anew.
-func (e *Engine) blame(s *server, err error) {
+// lifeOf returns how often a server was lost so far.
+func (e *Engine) lifeOf(s *server) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return s.losses
+}
+
+// blame notes that a server failed at a sample, which is drawn anew. What was sent before the server was lost the last time says nothing of it now.
+func (e *Engine) blame(s *server, life int, err error) {
 	e.count(func(c *Stats) { c.Again++ })
-	switch {
-	case errors.Is(err, errStale):
-		e.lose(s, err, true, mostDelay)
+	switch stale := errors.Is(err, errStale); {
+	case e.lifeOf(s) != life:
 	case errors.Is(err, errBad), errors.Is(err, rl.ErrBroken):
 		e.lose(s, err, false, time.Second) // it may be well otherwise; another server goes first
 	default:
-		e.lose(s, err, false, 0)
+		e.lose(s, err, stale, 0)
 	}
 }
 
@@ -157,14 +161,14 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight
 	e.mu.Lock()
 	e.tries++
 	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version, shape: e.opt.Routes}
-	salt, number := s.salt, e.tries
+	salt, number, starts := s.salt, e.tries, s.found.Starts
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s.live[number] = end
 	e.mu.Unlock()
 	x.a = &sglang.Answer{}
 	stop := e.insist(inner, s, x.rid, f, end)
-	err := e.wire.post(inner, s.url, "/generate", ask(r, x.rid, salt, s.found.Starts), x.a)
+	err := e.wire.post(inner, s.url, "/generate", ask(r, x.rid, salt, starts), x.a)
 	stop()
 	e.mu.Lock()
 	delete(s.live, number)
@@ -201,6 +205,9 @@ func (e *Engine) disown(ctx context.Context, s *server, rid string, why error) e
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
 	defer cancel()
 	err := e.wire.post(short, s.url, "/abort_request", sglang.Abort{RID: rid}, nil)
+	for broken(err) && sleep(short, firstDelay) == nil { // a connection from before the server died says nothing of the server
+		err = e.wire.post(short, s.url, "/abort_request", sglang.Abort{RID: rid}, nil)
+	}
 	_, cut := errors.AsType[cutError](why)
 	switch {
 	case err == nil, unreached(err), errors.Is(err, io.EOF):
@@ -209,6 +216,12 @@ func (e *Engine) disown(ctx context.Context, s *server, rid string, why error) e
 		return &statusError{"/generate", http.StatusConflict, fmt.Sprintf("the answer broke off (%v), and the server does not confirm that the request ended: %v", why, err)}
 	}
 	return errors.Join(why, err)
+}
+
+// broken reports whether a connection ended that had been there.
+func broken(err error) bool {
+	_, gone := errors.AsType[goneError](err)
+	return gone && !unreached(err) && !errors.Is(err, io.EOF) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // abortPatience is how long a server may take to confirm an abort.

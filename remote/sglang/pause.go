@@ -57,11 +57,14 @@ func (e *Engine) inUse() (all []*server) {
 	return all
 }
 
+// errNobody says that no server is in use.
+var errNobody = errors.New("all are lost")
+
 // away says why no server is in use.
 func (e *Engine) away() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	errs := []error{errors.New("all are lost")}
+	errs := []error{errNobody}
 	for _, s := range e.servers {
 		if s.down != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", s.url, s.down))
@@ -73,13 +76,13 @@ func (e *Engine) away() error {
 // Pause has all servers stop choosing tokens; requests that come meanwhile wait here. A server that does not is lost. When all are, it waits for one to be
 // there again, which need not hold the weights of before: an update follows.
 func (e *Engine) Pause(ctx context.Context) error {
-	e.mu.Lock()
-	e.paused = true
-	e.mu.Unlock()
+	e.stopLooks()
 	err := e.order(ctx, "/pause_generation", sglang.Pause{Mode: e.mode()})
-	for end := time.Now().Add(e.cfg.Wait); err != nil && ctx.Err() == nil && !refused(err) && time.Now().Before(end); {
-		if sleep(ctx, min(time.Second, time.Until(end))) == nil {
-			err = e.recall(ctx)
+	end, pause := time.Now().Add(e.cfg.Wait), firstDelay
+	for err != nil && ctx.Err() == nil && (errors.Is(err, errNobody) || !refused(err)) && time.Now().Before(end) {
+		if err = e.recall(ctx); err != nil {
+			_ = sleep(ctx, min(pause, time.Until(end)))
+			pause = min(2*pause, time.Second)
 		}
 	}
 	e.mu.Lock()
@@ -88,6 +91,26 @@ func (e *Engine) Pause(ctx context.Context) error {
 		s.held = s.down == nil
 	}
 	return err
+}
+
+// stopLooks has no request begin from now on, and ends the looks at servers that are under way: what they would tell a server now would cross the update.
+func (e *Engine) stopLooks() {
+	e.mu.Lock()
+	e.paused = true
+	halt := e.halt
+	e.mu.Unlock()
+	halt()
+	e.visits.Wait()
+}
+
+// goOnLooking has requests begin again, and servers looked after.
+func (e *Engine) goOnLooking() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.halt()
+	e.round, e.halt = context.WithCancel(e.life)
+	e.paused = false
+	e.wake()
 }
 
 // recall has servers pause that are lost, all of them. It is an error if none does.
@@ -103,18 +126,28 @@ func (e *Engine) recall(ctx context.Context) error {
 	if slices.Contains(errs, nil) {
 		return nil
 	}
+	e.mu.Lock()
+	e.sayAway(e.servers[0], errs[0])
+	e.mu.Unlock()
 	return fmt.Errorf("no rollout server obeys (--rollout-wait %v): %w", e.cfg.Wait, errors.Join(errs...))
 }
 
-// Resume has all servers go on.
+// Resume has all servers go on. If none is there any more it is no error: requests wait for one, as long as servers may be away.
 func (e *Engine) Resume(ctx context.Context) error {
 	err := e.order(ctx, "/continue_generation", sglang.Continue{})
+	if err != nil && ctx.Err() == nil && e.mayReturn() {
+		err = nil
+	}
 	e.letGo(ctx)
+	e.goOnLooking()
+	return err
+}
+
+// mayReturn reports whether servers that are all lost can come back without another update.
+func (e *Engine) mayReturn() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.paused = false
-	e.wake()
-	return err
+	return slices.ContainsFunc(e.servers, func(s *server) bool { return s.down == nil || passing(s.down) && !e.givenUp(s) })
 }
 
 // order sends all servers in use the same. It is an error if none obeys.

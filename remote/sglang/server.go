@@ -5,16 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	"furlong/api/sglang"
 	"furlong/rl"
 )
 
-// A server is one of the servers, and what it has in hand. All but url and found are guarded by the engine's lock.
+// A server is one of the servers, and what it has in hand. All but url is guarded by the engine's lock.
 type server struct {
 	url   string
 	found Found
@@ -24,9 +21,12 @@ type server struct {
 	prompts  map[*rl.Prompt]int // that are there now
 
 	down    error // why it gets no work; nil while it does
-	stale   bool  // it holds other weights, so nothing but an update brings it back
+	stale   bool  // it holds other weights: it must be given the right ones
+	refusal int   // times in a row that it did not take the version that is served
 	again   time.Time
 	delay   time.Duration
+	lost    time.Time // when it was lost
+	losses  int
 	looking bool // somebody finds out how it is
 	held    bool // it was paused for an update
 	salt    string
@@ -42,7 +42,7 @@ func newServer(f Found) *server {
 // How long a server that failed is left alone: from the first to the longest.
 const (
 	firstDelay = 50 * time.Millisecond
-	mostDelay  = 30 * time.Second
+	mostDelay  = 5 * time.Second
 )
 
 // budget is what a request may cost.
@@ -121,21 +121,24 @@ func (e *Engine) soonest() time.Duration {
 	return d
 }
 
-// hopeless says why nobody will take a request any more: all servers hold other weights, or all were away for too long. The lock is held.
+// hopeless says why nobody will take a request any more: no server can be given the right weights, or all were away for too long. The lock is held.
 func (e *Engine) hopeless() error {
 	var why []error
-	stale := 0
+	given := 0
 	for _, s := range e.servers {
 		if s.down == nil {
 			return nil
 		}
 		why = append(why, fmt.Errorf("%s: %w", s.url, s.down))
-		if s.stale {
-			stale++
+		if e.givenUp(s) {
+			given++
 		}
 	}
-	if stale == len(e.servers) || !e.since.IsZero() && time.Since(e.since) > e.cfg.Wait {
+	if given == len(e.servers) {
 		return fmt.Errorf("no rollout server can be used: %w", errors.Join(why...))
+	}
+	if !e.since.IsZero() && time.Since(e.since) > e.cfg.Wait {
+		return fmt.Errorf("no rollout server can be used, for more than %v (--rollout-wait): %w", e.cfg.Wait, errors.Join(why...))
 	}
 	return nil
 }
@@ -156,19 +159,20 @@ func (e *Engine) give(s *server, r rl.Request) {
 func (e *Engine) lose(s *server, why error, stale bool, after time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	first := s.down == nil
-	if s.down, s.stale, s.again = why, s.stale || stale, time.Now().Add(after); !first {
+	now, first := time.Now(), s.down == nil
+	if s.down, s.stale, s.again = why, s.stale || stale, now.Add(after); !first {
 		return
 	}
-	s.delay = firstDelay
+	s.delay, s.lost, s.losses = firstDelay, now, s.losses+1
 	e.stats.Lost++
 	if stale {
 		e.stats.Stale++
 	}
-	if e.since.IsZero() && !slices.ContainsFunc(e.servers, func(s *server) bool { return s.down == nil }) {
-		e.since = time.Now()
-	}
 	e.log.Warn("rollout server lost", "url", s.url, "why", why.Error(), "requests", s.requests)
+	if e.since.IsZero() && !slices.ContainsFunc(e.servers, func(s *server) bool { return s.down == nil }) {
+		e.since, e.said = now, now
+		e.log.Warn("no rollout server can be used: who needs one waits", "servers", len(e.servers), "at_most", e.cfg.Wait.String())
+	}
 	e.wake()
 }
 
@@ -176,13 +180,30 @@ func (e *Engine) lose(s *server, why error, stale bool, after time.Duration) {
 func (e *Engine) back(s *server) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if s.misses, s.seen = 0, time.Now(); s.down == nil {
+	now := time.Now()
+	if s.misses, s.seen = 0, now; s.down == nil {
 		return
 	}
-	s.down, s.stale, s.again, s.delay, e.since = nil, false, time.Time{}, 0, time.Time{}
+	if !e.since.IsZero() {
+		e.stats.Away += now.Sub(e.since)
+	}
+	s.down, s.stale, s.refusal, s.again, s.delay, e.since = nil, false, 0, time.Time{}, 0, time.Time{}
 	e.stats.Back++
-	e.log.Info("rollout server is back", "url", s.url)
+	e.log.Info("rollout server is back", "url", s.url, "away", now.Sub(s.lost).Round(time.Millisecond).String())
 	e.wake()
+}
+
+// sayEvery is how often is said that nobody is there.
+const sayEvery = 30 * time.Second
+
+// sayAway says that no server can be used yet, if that was not said a moment ago. The lock is held.
+func (e *Engine) sayAway(s *server, why error) {
+	now := time.Now()
+	if e.since.IsZero() || now.Sub(e.said) < sayEvery {
+		return
+	}
+	e.said = now
+	e.log.Warn("still no rollout server can be used", "url", s.url, "why", why.Error(), "away", now.Sub(e.since).Round(time.Second).String(), "at_most", e.cfg.Wait.String())
 }
 
 // rest sends a server no request for a while: it has no room.
@@ -191,136 +212,4 @@ func (e *Engine) rest(s *server, d time.Duration) {
 	defer e.mu.Unlock()
 	s.again = time.Now().Add(d)
 	e.stats.Busy++
-}
-
-// nurse looks after servers until ctx ends: whether lost ones are back, and whether those that have work live.
-func (e *Engine) nurse(ctx context.Context) {
-	var visits sync.WaitGroup
-	defer visits.Wait()
-	for ctx.Err() == nil {
-		e.mu.Lock()
-		s, pause := e.patient()
-		changed := e.changed
-		e.mu.Unlock()
-		if s != nil {
-			visits.Go(func() { e.visit(ctx, s) })
-			continue
-		}
-		_ = waitFor(ctx, changed, pause)
-	}
-}
-
-// patient returns a server that is to be looked at now, or how long there will be none. The lock is held.
-func (e *Engine) patient() (*server, time.Duration) {
-	pause := time.Minute
-	for _, s := range e.servers {
-		at := s.again
-		if s.down == nil {
-			at = s.seen.Add(e.look)
-		}
-		if s.looking || e.paused || s.stale || s.down == nil && s.requests == 0 {
-			continue
-		}
-		until := time.Until(at)
-		if until <= 0 {
-			s.looking = true
-			return s, 0
-		}
-		pause = min(pause, until)
-	}
-	return nil, pause
-}
-
-// visit looks at a server.
-func (e *Engine) visit(ctx context.Context, s *server) {
-	short, cancel := context.WithTimeout(ctx, mostDelay)
-	defer cancel()
-	e.mu.Lock()
-	lost := s.down != nil
-	e.mu.Unlock()
-	var err error
-	if lost {
-		err = e.prove(short, s)
-	} else {
-		err = e.wire.get(short, s.url, "/health_generate", nil)
-	}
-	switch {
-	case ctx.Err() != nil:
-	case err == nil:
-		e.back(s)
-	case lost:
-		e.still(s, err)
-	default:
-		e.miss(s, err)
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	s.looking = false
-	e.wake() // nurses must see when the next look is due
-}
-
-// still notes that a lost server is not back.
-func (e *Engine) still(s *server, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	s.delay = min(max(2*s.delay, firstDelay), mostDelay)
-	s.again = time.Now().Add(s.delay)
-	if s.down = err; errors.Is(err, errStale) && !s.stale {
-		s.stale = true
-		e.stats.Stale++
-		e.log.Warn("rollout server holds other weights", "url", s.url, "why", err.Error())
-		e.wake()
-	}
-}
-
-// mostMisses is how often in a row a server that has work may not answer.
-const mostMisses = 2
-
-// errSilent says that a server has work and shows no life.
-var errSilent = errors.New("it does not answer")
-
-// miss notes that a server with work said nothing good. After some times it is lost, and what it has is taken from it.
-func (e *Engine) miss(s *server, err error) {
-	e.mu.Lock()
-	s.misses++
-	s.seen = time.Now()
-	lost := s.misses >= mostMisses && s.down == nil
-	var ends []func(error)
-	if lost {
-		ends = slices.Collect(maps.Values(s.live))
-	}
-	e.mu.Unlock()
-	if !lost {
-		return
-	}
-	e.lose(s, fmt.Errorf("%w: %w", errSilent, err), false, time.Second)
-	for _, end := range ends {
-		end(errSilent)
-	}
-}
-
-// errStale says that a server holds other weights than it was given last.
-var errStale = errors.New("other weights")
-
-// prove has a server show that it goes on, holds the right weights, and generates.
-func (e *Engine) prove(ctx context.Context, s *server) error {
-	if err := e.wire.post(ctx, s.url, "/continue_generation", struct{}{}, nil); err != nil {
-		return err
-	}
-	if err := e.holds(ctx, s, label(e.Version())); err != nil {
-		return err
-	}
-	return e.wire.get(ctx, s.url, "/health_generate", nil)
-}
-
-// holds asks a server whether it serves the weights of a label.
-func (e *Engine) holds(ctx context.Context, s *server, want string) error {
-	var m sglang.ModelInfo
-	if err := e.wire.either(ctx, s.url, "/model_info", "/get_model_info", &m); err != nil {
-		return err
-	}
-	if m.WeightVersion != want {
-		return fmt.Errorf("%w: weight_version is %q, want %q", errStale, m.WeightVersion, want)
-	}
-	return nil
 }

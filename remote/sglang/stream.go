@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"furlong/api/sglang"
@@ -71,12 +72,14 @@ func (e *Engine) outcome(ctx context.Context, s *server, path string, body any) 
 
 // bucket sends a part of a version.
 func (e *Engine) bucket(ctx context.Context, s *server, label string, b []weightsync.Tensor) error {
-	body, size, err := encode(b)
+	reader, size, err := encode(b)
 	if err != nil {
 		return err
 	}
+	body := &lent{Reader: reader, back: make(chan struct{})}
 	q := url.Values{"weight_version": {label}, "selector": {"all"}}
 	text, err := e.wire.call(ctx, http.MethodPost, s.url, "/update_weights_from_stream?"+q.Encode(), "application/octet-stream", body, size)
+	<-body.back
 	if err != nil {
 		return err
 	}
@@ -84,6 +87,19 @@ func (e *Engine) bucket(ctx context.Context, s *server, label string, b []weight
 	if err := json.Unmarshal(text, &o); err != nil || !o.Success {
 		return fmt.Errorf("/update_weights_from_stream: success is %v: %s", o.Success, o.Message)
 	}
+	return nil
+}
+
+// A lent is a body over memory that changes later. A call that was ended may read on for a moment: who has lent it waits until it is closed.
+type lent struct {
+	io.Reader
+	once sync.Once
+	back chan struct{} // closed with it
+}
+
+// Close gives the memory back.
+func (l *lent) Close() error {
+	l.once.Do(func() { close(l.back) })
 	return nil
 }
 

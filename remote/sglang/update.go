@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"furlong/api/sglang"
@@ -25,12 +26,13 @@ func (e *Engine) Update(ctx context.Context, w rl.Weights) error {
 
 func (e *Engine) update(ctx context.Context, w rl.Weights) error {
 	e.mu.Lock()
-	paused, old := e.paused, e.version
+	paused, old, state := e.paused, e.version, e.state
 	e.mu.Unlock()
 	if !paused {
 		return errors.New("the engine is running, want it paused")
 	}
-	p, err := receive(ctx, w)
+	e.lookAfter()
+	p, err := e.receive(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -38,18 +40,46 @@ func (e *Engine) update(ctx context.Context, w rl.Weights) error {
 		return err
 	}
 	e.announce(p)
-	told := make([]rl.Attestation, len(e.servers))
-	errs := each(e.servers, func(s *server) error {
-		err := e.push(ctx, s, p)
-		if err == nil {
-			told[e.indexOf(s)], err = e.confirm(ctx, s, p)
-		}
-		return err
-	})
+	told, errs := e.giveAll(ctx, p)
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return e.settle(ctx, p, old, errs, told)
+	if !slices.Contains(errs, nil) {
+		return e.refuse(ctx, old, state, errs)
+	}
+	e.settle(p, errs, told)
+	return nil
+}
+
+// giveAll gives all servers a version. While none is there to take it, because their processes die, it waits for one as long as servers may be away.
+func (e *Engine) giveAll(ctx context.Context, p *parcel) ([]rl.Attestation, []error) {
+	for end, pause := time.Now().Add(e.cfg.Wait), firstDelay; ; pause = min(2*pause, time.Second) {
+		told := make([]rl.Attestation, len(e.servers))
+		errs := each(e.servers, func(s *server) (err error) {
+			told[e.indexOf(s)], err = e.giveTo(ctx, s, p)
+			return err
+		})
+		hope := false
+		for _, err := range errs {
+			hope = hope || err != nil && passing(err)
+		}
+		if slices.Contains(errs, nil) || !hope || ctx.Err() != nil || time.Now().After(end) {
+			return told, errs
+		}
+		e.bereave(errs)
+		_ = sleep(ctx, min(pause, time.Until(end)))
+	}
+}
+
+// bereave notes that no server was there for an update.
+func (e *Engine) bereave(errs []error) {
+	for i, err := range errs {
+		s := e.servers[i]
+		e.lose(s, err, !passing(err), 0)
+		e.mu.Lock()
+		e.sayAway(s, err)
+		e.mu.Unlock()
+	}
 }
 
 func (e *Engine) indexOf(s *server) int {
@@ -66,12 +96,12 @@ type parcel struct {
 	version rl.Version
 	label   string
 	man     *weightsync.Manifest
-	tensors []weightsync.Tensor
-	folder  string // checkpoint of the version, "" if no server wants one
+	tensors []weightsync.Tensor // nil once none is to travel any more
+	folder  string              // checkpoint of the version, "" if no server wants one
 }
 
-// receive reads a version whole and checks it. It must be no delta.
-func receive(ctx context.Context, w rl.Weights) (*parcel, error) {
+// receive reads a version whole and checks it. It must be no delta. It takes the place of the one before, which no server can be given from then on.
+func (e *Engine) receive(ctx context.Context, w rl.Weights) (*parcel, error) {
 	raw, err := w.Manifest(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("manifest: %w", err)
@@ -80,12 +110,27 @@ func receive(ctx context.Context, w rl.Weights) (*parcel, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &parcel{version: w.Version(), label: label(w.Version()), man: m, tensors: make([]weightsync.Tensor, len(m.Tensors))}
-	for i, t := range m.Tensors {
-		p.tensors[i] = weightsync.Tensor{Info: t.Info, Mem: make([]byte, t.Bytes)}
-	}
+	e.mu.Lock()
+	before := e.kept
+	e.kept = nil
+	e.mu.Unlock()
+	p := &parcel{version: w.Version(), label: label(w.Version()), man: m, tensors: before.room(m)}
 	_, err = weightsync.Take(ctx, w, p.tensors, weightsync.Held{})
 	return p, err
+}
+
+// room returns tensors for a version, in the memory of the one before where they are of one size. p may be nil.
+func (p *parcel) room(m *weightsync.Manifest) []weightsync.Tensor {
+	out := make([]weightsync.Tensor, len(m.Tensors))
+	for i, t := range m.Tensors {
+		out[i] = weightsync.Tensor{Info: t.Info}
+		if p != nil && i < len(p.tensors) && len(p.tensors[i].Mem) == t.Bytes {
+			out[i].Mem = p.tensors[i].Mem
+			continue
+		}
+		out[i].Mem = make([]byte, t.Bytes)
+	}
+	return out
 }
 
 // push gives a server a version. A lost one must first obey.
@@ -101,10 +146,14 @@ func (e *Engine) push(ctx context.Context, s *server, p *parcel) error {
 	if err := e.flush(ctx, s, p.label); err != nil {
 		return err
 	}
-	if e.transport(s) == stream {
+	switch by := e.transport(s); {
+	case by == stream && p.tensors != nil:
 		return e.stream(ctx, s, p)
+	case by == disk && p.folder != "":
+		return e.load(ctx, s, p)
+	default:
+		return fmt.Errorf("it gets weights by %s now, and version %v was not made ready for that", by, p.version)
 	}
-	return e.load(ctx, s, p)
 }
 
 // lostPatience is how long an update waits for a server that was lost before.
@@ -122,16 +171,7 @@ func (e *Engine) hold(ctx context.Context, s *server) error {
 }
 
 // settle notes which servers serve the new version. Those that refused it serve the old one, or nobody knows what.
-func (e *Engine) settle(ctx context.Context, p *parcel, old rl.Version, errs []error, told []rl.Attestation) error {
-	good := 0
-	for _, err := range errs {
-		if err == nil {
-			good++
-		}
-	}
-	if good == 0 {
-		return e.refuse(ctx, old, errs)
-	}
+func (e *Engine) settle(p *parcel, errs []error, told []rl.Attestation) {
 	e.serve(p, agreed(errs, told))
 	for i, s := range e.servers {
 		if errs[i] == nil {
@@ -141,7 +181,6 @@ func (e *Engine) settle(ctx context.Context, p *parcel, old rl.Version, errs []e
 		e.log.Error("rollout server refused an update", "url", s.url, "version", p.version.String(), "why", errs[i].Error())
 		e.lose(s, fmt.Errorf("%w: it did not take version %v: %w", errStale, p.version, errs[i]), true, mostDelay)
 	}
-	return nil
 }
 
 // announce makes a version known: samples may have it as soon as a server does, and those before it stay known.
@@ -152,18 +191,26 @@ func (e *Engine) announce(p *parcel) {
 	e.given[p.label] = p.version
 }
 
-// serve makes a version the one that is served.
+// serve makes a version the one that is served. What servers refused before says nothing of it.
 func (e *Engine) serve(p *parcel, a rl.Attestation) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.version, e.told = p.version, a
+	e.version, e.state, e.told, e.kept = p.version, p.man.State, a, p
+	streamed := false
+	for _, s := range e.servers {
+		s.refusal = 0
+		streamed = streamed || e.transportOf(s) == stream
+	}
+	if !streamed {
+		p.tensors = nil // the folder has them
+	}
 }
 
 // refuse ends an update that no server took. Servers that still say the old version go on with it.
-func (e *Engine) refuse(ctx context.Context, old rl.Version, errs []error) error {
+func (e *Engine) refuse(ctx context.Context, old rl.Version, state rl.Digest, errs []error) error {
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	for i, err := range each(e.servers, func(s *server) error { return e.holds(short, s, label(old)) }) {
+	for i, err := range each(e.servers, func(s *server) error { return e.holds(short, s, old, state) }) {
 		if err != nil && old != 0 {
 			e.lose(e.servers[i], err, errors.Is(err, errStale), 0)
 		}

@@ -76,6 +76,12 @@ type cutError struct{ error }
 // Unwrap returns how it broke off.
 func (e cutError) Unwrap() error { return e.error }
 
+// A goneError is a request that nobody answered.
+type goneError struct{ error }
+
+// Unwrap returns what became of it.
+func (e goneError) Unwrap() error { return e.error }
+
 // isAdmin reports whether a path changes what a server does for others, for which there may be a key of its own.
 func isAdmin(path string) bool {
 	for _, p := range []string{"/generate", "/health", "/model_info", "/get_model_info", "/server_info", "/get_server_info", "/v1/"} {
@@ -90,6 +96,9 @@ func isAdmin(path string) bool {
 func (w *wire) call(ctx context.Context, method, url, path string, kind string, body io.Reader, size int64) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url+path, body)
 	if err != nil {
+		if c, ok := body.(io.Closer); ok {
+			_ = c.Close() // as the transport would
+		}
 		return nil, err
 	}
 	req.ContentLength = size
@@ -110,7 +119,7 @@ func (w *wire) answer(req *http.Request, path string) ([]byte, error) {
 	path, _, _ = strings.Cut(path, "?")
 	resp, err := w.http.RoundTrip(req)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, goneError{fmt.Errorf("%s: %w", path, err)}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, longestAnswer+1))
