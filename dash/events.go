@@ -22,6 +22,10 @@ const (
 
 // events streams what a run adds, from the place that the request names.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
+	if q := newQuery(r, eventsNames...); q.err != nil {
+		s.fail(w, r, q.err)
+		return
+	}
 	select {
 	case s.streams <- struct{}{}:
 		defer func() { <-s.streams }()

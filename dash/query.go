@@ -1,16 +1,20 @@
 package dash
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"furlong/dash/api"
 	"furlong/dash/store"
+	"furlong/nearest"
 )
 
 // A query reads what a request asks for, and remembers the first thing that it asks wrongly.
@@ -20,13 +24,37 @@ type query struct {
 	err error
 }
 
-func newQuery(r *http.Request) *query {
+// newQuery reads the query of a request that may ask for the names in known, each once. Another name is a mistake that would else pass for an answer.
+func newQuery(r *http.Request, known ...string) *query {
 	v, err := url.ParseQuery(r.URL.RawQuery)
 	q := &query{r: r, v: v}
 	if err != nil {
 		q.bad("query can't be read: %v", err)
 	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		switch {
+		case !slices.Contains(known, name):
+			q.bad("%.40q is nothing that can be asked here", name)
+			q.hint(nearest.Name(name, known), known)
+		case len(v[name]) > 1:
+			q.bad("%s is given %d times, want once", name, len(v[name]))
+		}
+	}
 	return q
+}
+
+// hint adds what was probably meant, and what else there is, to a mistake that has none.
+func (q *query) hint(meant string, known []string) {
+	var a *store.Asked
+	if !errors.As(q.err, &a) || a.Reply.Hint != "" {
+		return
+	}
+	switch {
+	case meant != "":
+		a.Reply.Hint = "did you mean " + meant + "?"
+	case len(known) > 0:
+		a.Reply.Hint = "there are " + strings.Join(known, ", ")
+	}
 }
 
 func (q *query) bad(format string, args ...any) {
@@ -36,6 +64,39 @@ func (q *query) bad(format string, args ...any) {
 }
 
 func (q *query) text(name string) string { return q.v.Get(name) }
+
+// one reads a word that must be one of those allowed, the first of which stands for none.
+func (q *query) one(name string, allowed ...string) string {
+	s := q.v.Get(name)
+	if s == "" {
+		return allowed[0]
+	}
+	if !slices.Contains(allowed, s) {
+		q.bad("%s is %.40q, want %s", name, s, strings.Join(allowed, " or "))
+	}
+	return s
+}
+
+// within reads a whole number from least to most; without one it is absent.
+func (q *query) within(name string, absent, least, most int) int {
+	if q.v.Get(name) == "" {
+		return absent
+	}
+	n := q.whole(name, absent)
+	if n < least || n > most {
+		q.bad("%s is %d, want %s to %s", name, n, count(least), count(most))
+	}
+	return n
+}
+
+// count writes a whole number with commas.
+func count(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
 
 // whole reads a whole number; without one it is absent.
 func (q *query) whole(name string, absent int) int {
@@ -119,19 +180,27 @@ func (q *query) keys(name string) []string {
 // maxPixels is how wide a plot may be.
 const maxPixels = 4000
 
+// maxAverage is over how many rows an average may go.
+const maxAverage = 10_000
+
 // ask reads which rows are wanted.
 func (q *query) ask() (store.Ask, error) {
-	a := store.Ask{Keys: q.keys("keys"), X: q.text("x"), From: q.number("from"), To: q.number("to"), Pixels: q.whole("px", 0), Fit: q.keys("fit")}
-	if a.Pixels < 0 || a.Pixels > maxPixels {
-		q.bad("px is %d, want at most %d", a.Pixels, maxPixels)
+	a := store.Ask{Keys: q.keys("keys"), X: q.text("x"), From: q.number("from"), To: q.number("to"), Pixels: q.within("px", 0, 0, maxPixels), Fit: q.keys("fit")}
+	if a.From > a.To {
+		q.bad("from is %v and to is %v, want from first", a.From, a.To)
 	}
 	if q.text("avg") == "auto" {
 		a.Average = -1
-	} else if a.Average = q.whole("avg", 0); a.Average < 0 || a.Average > 10_000 {
-		q.bad("avg is %d, want auto, or 0 to 10,000", a.Average)
+	} else if a.Average = q.whole("avg", 0); a.Average < 0 || a.Average > maxAverage {
+		q.bad("avg is %d, want auto, or 0 to %s", a.Average, count(maxAverage))
 	}
 	if len(a.Fit) == 1 && a.Fit[0] == "all" {
 		a.Fit = a.Keys
+	}
+	for _, k := range a.Fit {
+		if !slices.Contains(a.Keys, k) {
+			q.bad("fit names %.80q, which keys does not", k)
+		}
 	}
 	return a, q.err
 }

@@ -196,6 +196,59 @@ func TestWrongQuestions(t *testing.T) {
 	}
 }
 
+// Names that no query has, values beyond what there is and words that mean nothing are named, each in its own words.
+func TestWrongQuestionsAreNamed(t *testing.T) {
+	s := server(t, Options{})
+	for path, want := range map[string]string{
+		"/api/r/small/rows?keys=a&px=-1":                          "px is -1, want 0 to 4,000",
+		"/api/r/small/rows?keys=a&pixels=3":                       `"pixels" is nothing that can be asked here`,
+		"/api/r/small/rows?key=a":                                 "did you mean keys?",
+		"/api/r/small/rows?keys=a&px=1&px=2":                      "px is given 2 times",
+		"/api/r/small/rows?keys=a&format=xml":                     `format is "xml", want json or csv`,
+		"/api/r/small/rows?keys=a&from=5&to=3":                    "from is 5 and to is 3",
+		"/api/r/small/rows?keys=a&fit=b":                          `fit names "b"`,
+		"/api/r/small/rows?keys=a&avg=10001":                      "want auto, or 0 to 10,000",
+		"/api/r/small/rows?keys=a&avg=most":                       `avg is "most"`,
+		"/api/r/small/time/37?format=x":                           `format is "x", want json or trace`,
+		"/api/r/small/time/37?fromat=trace":                       "did you mean format?",
+		"/api/r/small/head?keys=2":                                `keys is "2", want 1 or 0`,
+		"/api/r/small/head?key=0":                                 "did you mean keys?",
+		"/api/r/small/samples?limit=0":                            "limit is 0, want 1 to 1,000",
+		"/api/r/small/samples?text=yes":                           `text is "yes", want 0 or 1`,
+		"/api/r/small/samples?query=right":                        `"query" is nothing that can be asked here`,
+		"/api/r/small/experts?c=-5":                               "c is -5",
+		"/api/r/small/experts?layer=one":                          `layer is "one"`,
+		"/api/r/small/evals?a=1":                                  `"a" is nothing`,
+		"/api/r/small/evals/aime-2024?a=0":                        "a and b are the cycles to compare",
+		"/api/r/small/evals/aime-2024?a=0&b=10&k=0":               "k is 0",
+		"/api/r/small/sample/130/520/0?from=5&to=2":               "from is 5 and to is 2",
+		"/api/r/small/sample/130/520/0?from=-1":                   "from is -1",
+		"/api/r/small/next?at=130/520/0&dir=2":                    `dir is "2", want 1 or -1`,
+		"/api/r/small/next?at=130/520/0&in=run":                   `in is "run", want sample or group or cycle`,
+		"/api/r/small/log?after=1&before=5":                       "want one",
+		"/api/r/small/log?limit=1001":                             "limit is 1001, want 1 to 1,000",
+		"/api/r/small/config?x=1":                                 `"x" is nothing`,
+		"/api/r/small/events?keys=a":                              `"keys" is nothing`,
+		"/api/runs?limit=5001":                                    "limit is 5001, want 1 to 5,000",
+		"/api/runs?after=none":                                    `there is no run "none"`,
+		"/api/compare?a=small":                                    "b is missing",
+		"/api/compare?a=small&b=small&px=9999":                    "px is 9999",
+		"/api/r/small/heads":                                      "there is no such answer",
+		"/api/r/small/group/50/200?evals=x":                       "did you mean eval?",
+		"/api/r/small/cycle/37?keys=rollout%2Fraw_reward":         "did you mean key?",
+		"/api/r/small/sample/130/520/0?eval=none":                 `of evaluation "none" in cycle 130`,
+		"/api/r/small/experts?layer=99":                           "layer is 99, the run has 4",
+		"/api/r/small/rows?keys=a&x=cycles":                       `x is "cycles"`,
+		"/api/r/small/rows?keys=" + strings.Repeat("k,", 201):     "201 keys",
+		"/api/r/small/samples?q=" + strings.Repeat("right+", 400): "filter is 2400 bytes",
+	} {
+		w := ask(t, s, "GET", path)
+		if body := strings.ReplaceAll(w.Body.String(), `\"`, `"`); w.Code != 400 && w.Code != 404 || !strings.Contains(body, want) {
+			t.Errorf("%.80s: %d %.200s, want %q", path, w.Code, body, want)
+		}
+	}
+}
+
 // Every answer is JSON in which nothing of a sample can end a script element, and text comes through.
 func TestHostileTextIsJSON(t *testing.T) {
 	s := server(t, Options{})

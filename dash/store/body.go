@@ -121,6 +121,9 @@ func (x *sampleIndex) cycle(cycle int, eval string) (*entry, []samples.Row, erro
 	}
 	s, e := x.live(uint32(cycle), eval)
 	if e == nil {
+		if eval != "" {
+			return nil, nil, asked(Missing, "there are no samples of evaluation %q in cycle %d", eval, cycle)
+		}
 		return nil, nil, asked(Missing, "there are no samples of cycle %d", cycle)
 	}
 	if err := x.ages(); err != nil {

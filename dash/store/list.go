@@ -37,7 +37,11 @@ func (s *Shelf) List(after string, limit int) (*api.Runs, error) {
 	slices.SortStableFunc(out.Runs, func(a, b api.Run) int {
 		return cmp.Or(cmp.Compare(b.Started, a.Started), cmp.Compare(a.Run, b.Run))
 	})
-	if i := slices.IndexFunc(out.Runs, func(r api.Run) bool { return r.Run == after }); i >= 0 {
+	if after != "" {
+		i := slices.IndexFunc(out.Runs, func(r api.Run) bool { return r.Run == after })
+		if i < 0 {
+			return nil, asked(Missing, "there is no run %q to go on after", after).hint("ask for the first page again")
+		}
 		out.Runs = out.Runs[i+1:]
 	}
 	if len(out.Runs) > limit {
