@@ -313,10 +313,33 @@ func TestLabelsOfSeveralParts(t *testing.T) {
 	if got, want := texts(t, set), `a=["1/2","0.50"] b={"target":24,"nums":[1,2,12]}`; got != want {
 		t.Errorf("labels are %s, want %s", got, want)
 	}
-	for label, want := range map[string]string{"true": "f.jsonl:1: l: is true, want a string", `{"x":1}`: "nums and target", "[[1]]": "l: is [[1]], want a text"} {
+	for label, want := range map[string]string{
+		"true": "f.jsonl:1: l is true, want a text, a number, a list of these, or an object with nums and target", `{"x":1}`: "nums and target",
+		"[[1]]": "l is [[1]], want a text", "{}": "l is {}, want a text", "[]": "l is [], want a text",
+	} {
 		_, err := Read(strings.NewReader(`{"p":"c","l":`+label+`}`), settings(nil), tokenizer.Bytes{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("label %s: error is %v, want %q", label, err, want)
+		}
+	}
+}
+
+// The numbers of a countdown beside its target go where graders look for them. What is no countdown stays as it is.
+func TestNumbersBesideTheTarget(t *testing.T) {
+	for _, tt := range []struct{ row, metadata string }{
+		{`{"p":"a","l":24,"nums":[1,2,12]}`, `{"nums":[1,2,12]}`},
+		{`{"p":"a","l":"24","nums":[1, 2, 12],"m":{}}`, `{"nums":[1, 2, 12]}`},
+		{`{"p":"a","l":24,"nums":[1,2,12],"m":{"x":1}}`, `{"nums":[1,2,12],"x":1}`},
+		{`{"p":"a","l":24,"nums":[1,2,12],"m":{"nums":[24]}}`, `{"nums":[24]}`},
+		{`{"p":"a","l":"four","nums":[1,2,12]}`, ``},
+		{`{"p":"a","l":24,"nums":"1 2 12"}`, ``},
+		{`{"p":"a","l":24,"nums":3}`, ``},
+		{`{"p":"a","l":24,"nums":["x"]}`, ``},
+		{`{"p":"a","l":{"nums":[1],"target":1},"nums":[2]}`, ``},
+	} {
+		p := prompts(t, read(t, tt.row, nil))[0]
+		if string(p.Metadata) != tt.metadata {
+			t.Errorf("%s: metadata are %s, want %s", tt.row, p.Metadata, tt.metadata)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"furlong/chat"
+	"furlong/data/rows"
 	"furlong/reward"
 	"furlong/tokenizer"
 )
@@ -60,6 +61,9 @@ func fields(text []byte) (map[string]json.RawMessage, error) {
 	if f == nil {
 		return nil, malformed{"line is null, want an object"}
 	}
+	if key, ok := rows.Twice(text); ok {
+		return nil, fault{Keys, fmt.Errorf("key %q is there twice, want it once", key)}
+	}
 	return f, nil
 }
 
@@ -81,23 +85,23 @@ func lookup(f map[string]json.RawMessage, key string) (json.RawMessage, bool) {
 }
 
 // parse reads a row. Without tokens it is not tokenised.
-func (p *parser) parse(text []byte, tokens bool) (row, error) {
+func (p *parser) parse(text []byte, tokens bool) (r row, err error) {
 	f, err := fields(text)
 	if err != nil {
 		return row{}, err
 	}
-	var r row
 	if err = p.prompt(f, &r, tokens); err != nil {
-		return row{}, err
+		return row{}, of(Prompt, err)
 	}
 	if r.label, err = p.label(f); err != nil {
-		return row{}, err
+		return row{}, of(Label, err)
 	}
 	if r.metadata, err = p.metadata(f); err != nil {
-		return row{}, err
+		return row{}, of(Metadata, err)
 	}
+	r.metadata = withNumbers(r.metadata, r.label, f["nums"])
 	if err = identify(f, &r); err != nil {
-		return row{}, err
+		return row{}, of(ID, err)
 	}
 	return r, nil
 }
@@ -228,7 +232,9 @@ func (p *parser) label(f map[string]json.RawMessage) (string, error) {
 		return string(raw), nil
 	case b == '[', b == '{':
 		label, err := compound(raw)
-		return label, wrap(p.LabelKey, err)
+		return label, about(p.LabelKey, err)
+	case b != '"':
+		return "", fmt.Errorf("%s is %.40s, want %s", p.LabelKey, raw, labelForms)
 	}
 	text, err := str(raw)
 	if err != nil {
@@ -237,11 +243,14 @@ func (p *parser) label(f map[string]json.RawMessage) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
+// labelForms are what a label may be.
+const labelForms = "a text, a number, a list of these, or an object with nums and target"
+
 // compound returns a label of several parts in the form that graders read.
 func compound(raw json.RawMessage) (string, error) {
 	gold, err := reward.ReadGold(raw)
 	if err != nil {
-		return "", fmt.Errorf("is %.40s, want a text, a number, a list of these, or an object with nums and target: %w", raw, err)
+		return "", fmt.Errorf("is %.40s, want %s: %w", raw, labelForms, err)
 	}
 	if gold.Alternatives != nil {
 		out, err := json.Marshal(gold.Alternatives)
@@ -272,6 +281,9 @@ func identify(f map[string]json.RawMessage, r *row) error {
 		return nil
 	}
 	r.ownID = true
+	if strings.IndexByte("{[tf", raw[0]) >= 0 {
+		return fmt.Errorf("id is %.40s, want a text or a number", raw)
+	}
 	if raw[0] != '"' {
 		r.id = string(raw)
 		return nil
@@ -286,6 +298,29 @@ func (r *row) content() []byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %s%s", len(r.text), r.text, r.label)
 	return h.Sum(nil)
+}
+
+// withNumbers puts the numbers of a countdown that stand beside its target, which is the label, where graders look for them.
+func withNumbers(metadata json.RawMessage, label string, nums json.RawMessage) json.RawMessage {
+	if len(nums) == 0 || label == "" || !json.Valid([]byte(label)) || reward.NumbersOf(metadata) != nil {
+		return metadata
+	}
+	if both := reward.WithNumbers(json.RawMessage(label), nums); both[0] != '{' || label[0] == '{' {
+		return metadata
+	}
+	rest := bytes.TrimSpace(bytes.TrimPrefix(metadata, []byte("{")))
+	if len(rest) > 1 { // more than the closing brace
+		return fmt.Appendf(nil, `{"nums":%s,%s`, nums, rest)
+	}
+	return fmt.Appendf(nil, `{"nums":%s}`, nums)
+}
+
+// about says which key an error is about, where the error goes on with a verb.
+func about(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %w", key, err)
 }
 
 // wrap says what an error is about; a malformed row stays one.

@@ -60,16 +60,13 @@ type given struct {
 	line int // of the row that said so, 0 before the first
 }
 
-// line takes in one line, with its end.
+// line takes in one line, with its end. As in files of prompts, a byte order mark, Windows line ends and blank lines are no matter.
 func (t *tally) line(text []byte, line int) error {
-	text = bytes.TrimSuffix(text, []byte("\n"))
-	switch {
-	case line == 1 && bytes.HasPrefix(text, []byte("\xef\xbb\xbf")):
-		return errors.New("begins with a byte order mark, want UTF-8 without one")
-	case bytes.HasSuffix(text, []byte("\r")):
-		return errors.New("ends with a carriage return, want a line feed alone")
-	case len(bytes.TrimSpace(text)) == 0:
-		return errors.New("is empty, want a JSON object")
+	if line == 1 {
+		text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	}
+	if text = bytes.TrimSpace(text); len(text) == 0 {
+		return nil
 	}
 	row, err := readRow(text)
 	if err != nil {

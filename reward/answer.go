@@ -13,6 +13,13 @@ const longestAnswer = 4096
 // be judged.
 const deepest = 1 << 15
 
+// longestResponse is the most bytes of a response that is looked at. Every grader goes through that many well within its
+// deadline, so that no clock decides; a longer one cannot be judged.
+const longestResponse = 4 << 20
+
+// longestLabel is the same for a label, its alternatives taken together.
+const longestLabel = 1 << 20
+
 // depth returns how many braces of text are open at once, at most.
 func depth(text string) int {
 	open, most := 0, 0

@@ -95,6 +95,31 @@ func readAlternatives(raw json.RawMessage) (Gold, error) {
 	return g, nil
 }
 
+// WithNumbers returns the gold answer of a countdown whose numbers stand beside it: {"nums": nums, "target": gold}. Where gold
+// is no number, or nums no list of numbers, they are no countdown, and gold is what it was.
+func WithNumbers(gold, nums json.RawMessage) json.RawMessage {
+	gold, nums = bytes.TrimSpace(gold), bytes.TrimSpace(nums)
+	if len(gold) == 0 || len(nums) == 0 || nums[0] != '[' || strings.IndexByte("{[ntf", gold[0]) >= 0 {
+		return gold
+	}
+	both := fmt.Appendf(nil, `{"nums":%s,"target":%s}`, nums, gold)
+	if _, err := readCountdown(both); err != nil {
+		return gold
+	}
+	return both
+}
+
+// NumbersOf returns what stands under nums in an object of further facts, or nil.
+func NumbersOf(metadata json.RawMessage) json.RawMessage {
+	var meta struct {
+		Numbers json.RawMessage `json:"nums"`
+	}
+	if !bytes.Contains(metadata, []byte(`"nums"`)) || json.Unmarshal(metadata, &meta) != nil {
+		return nil
+	}
+	return meta.Numbers
+}
+
 func readCountdown(raw json.RawMessage) (Gold, error) {
 	var object struct {
 		Numbers []json.Number `json:"nums"`
@@ -138,6 +163,14 @@ func (g Gold) texts() []string {
 		return g.Alternatives
 	}
 	return []string{g.Text}
+}
+
+// size returns the bytes of all alternatives.
+func (g Gold) size() (n int) {
+	for _, text := range g.texts() {
+		n += len(text)
+	}
+	return n
 }
 
 // String returns what the gold answer is, for people.

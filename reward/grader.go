@@ -158,8 +158,14 @@ func Judge(mode string, rules Rules, text string, g Gold) (rl.Verdict, string, e
 	return f.verdict, f.why, nil
 }
 
-// look judges what is not too deep to be looked at.
+// look judges what is neither too long nor too deep to be looked at.
 func (g grader) look(r response, gold Gold, rules Rules) finding {
+	if len(r.text) > longestResponse {
+		return invalid("response is %d bytes long, want at most %d", len(r.text), longestResponse)
+	}
+	if n := gold.size(); n > longestLabel {
+		return invalid("label is %d bytes long, want at most %d", n, longestLabel)
+	}
 	if n := depth(r.text); n > deepest {
 		return invalid("%d braces within each other, want at most %d", n, deepest)
 	}
@@ -241,19 +247,12 @@ func (d dispatcher) judge(ctx context.Context, s *rl.Sample) (finding, error) {
 // label.
 func goldOf(p *rl.Prompt) Gold {
 	g := GoldOf(p.Label)
+	if g.Target == nil && json.Valid([]byte(p.Label)) {
+		if both := WithNumbers(json.RawMessage(p.Label), NumbersOf(p.Metadata)); both[0] == '{' {
+			g = GoldOf(string(both))
+		}
+	}
 	g.Letters = lettersOf(p)
-	if g.Target != nil || !strings.Contains(string(p.Metadata), `"nums"`) {
-		return g
-	}
-	var meta struct {
-		Numbers json.RawMessage `json:"nums"`
-	}
-	if json.Unmarshal(p.Metadata, &meta) != nil || !json.Valid([]byte(p.Label)) {
-		return g
-	}
-	if c, err := readCountdown(fmt.Appendf(nil, `{"nums":%s,"target":%s}`, meta.Numbers, p.Label)); err == nil {
-		return c
-	}
 	return g
 }
 

@@ -218,3 +218,51 @@ func TestBoxedPrefix(t *testing.T) {
 		t.Errorf("by name: %v: %s", s.Verdict, s.Why)
 	}
 }
+
+// The numbers of a countdown may stand beside the target, in the metadata of a prompt.
+func TestNumbersBesideTheTarget(t *testing.T) {
+	for _, tt := range []struct {
+		label, metadata string
+		want            rl.Verdict
+	}{
+		{"24", `{"nums":[4,6]}`, rl.Right},
+		{`"24"`, `{"nums":[4,6]}`, rl.Right},
+		{"24", `{"nums":[4,7]}`, rl.Wrong},
+		{"24", `{}`, rl.Invalid},
+		{"24", `{"nums":"4 6"}`, rl.Invalid},
+		{"24", `{"nums":[]}`, rl.Invalid},
+		{"x", `{"nums":[4,6]}`, rl.Invalid},
+		{`{"nums":[4,6],"target":24}`, `{"nums":[1]}`, rl.Right},
+	} {
+		r, err := New("countdown")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &rl.Sample{Prompt: &rl.Prompt{Label: tt.label, Metadata: []byte(tt.metadata)}, Text: "<answer>4*6</answer>", Stop: rl.StopToken}
+		if err := r.Reward(t.Context(), s); err != nil || s.Verdict != tt.want {
+			t.Errorf("label %s, metadata %s: %v, %v: %s, want %v", tt.label, tt.metadata, s.Verdict, err, s.Why, tt.want)
+		}
+	}
+}
+
+func TestWithNumbers(t *testing.T) {
+	for _, tt := range []struct{ gold, nums, want string }{
+		{"24", "[1,2]", `{"nums":[1,2],"target":24}`},
+		{" 24 ", " [1, 2] ", `{"nums":[1, 2],"target":24}`},
+		{`"24"`, "[1,2]", `{"nums":[1,2],"target":"24"}`},
+		{`"x"`, "[1,2]", `"x"`},
+		{"24", "", "24"},
+		{"24", "3", "24"},
+		{"24", `["a"]`, "24"},
+		{"24", `[1e999]`, "24"},
+		{"null", "[1]", "null"},
+		{"true", "[1]", "true"},
+		{"[1]", "[1]", "[1]"},
+		{`{"x":1}`, "[1]", `{"x":1}`},
+		{"", "[1]", ""},
+	} {
+		if got := WithNumbers([]byte(tt.gold), []byte(tt.nums)); string(got) != tt.want {
+			t.Errorf("WithNumbers(%s, %s) = %s, want %s", tt.gold, tt.nums, got, tt.want)
+		}
+	}
+}

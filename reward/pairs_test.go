@@ -183,3 +183,28 @@ func TestBraceBombIsInvalid(t *testing.T) {
 		}
 	}
 }
+
+// What is too long for a grader is bounded in bytes, so that the verdict is the same on a busy machine.
+func TestLongResponses(t *testing.T) {
+	for _, tt := range []struct {
+		mode, text string
+		want       rl.Verdict
+		why        string
+	}{
+		{"math", `\boxed{` + strings.Repeat("x+", 40_000) + `1}`, rl.Wrong, "would take too long to work out"},
+		{"math", `\boxed{` + strings.Repeat("9", 200_000) + `}`, rl.Wrong, "would take too long to work out"},
+		{"math", strings.Repeat("so ", 900_000) + `\boxed{34}`, rl.Right, "text against text"},
+		{"deepscaler", `</think>\boxed{` + strings.Repeat("minutes", 20_000) + `}`, rl.Wrong, "would take too long to work out"},
+		{"math-verify", strings.Repeat("x = 3 and ", 110_000) + `\boxed{34}`, rl.Wrong, "would take too long to work out"},
+		{"furlong", strings.Repeat("so ", 900_000) + `\boxed{34}`, rl.Right, "box: 34"},
+		{"furlong", strings.Repeat("so ", 1_500_000) + `\boxed{34}`, rl.Invalid, "response is 4500010 bytes long, want at most 4194304"},
+		{"dapo", strings.Repeat("so ", 1_500_000) + "Answer: 34", rl.Invalid, "response is 4500010 bytes long"},
+	} {
+		if s := judge(t, tt.mode, tt.text, "34"); s.Verdict != tt.want || !strings.Contains(s.Why, tt.why) {
+			t.Errorf("%s, %.30q, %d bytes: %v: %.100s, want %v: %s", tt.mode, tt.text, len(tt.text), s.Verdict, s.Why, tt.want, tt.why)
+		}
+	}
+	if s := judge(t, "exact", "34", strings.Repeat("3", 1<<20+1)); s.Verdict != rl.Invalid || !strings.Contains(s.Why, "label is 1048577 bytes long") {
+		t.Errorf("a long label: %v: %s", s.Verdict, s.Why)
+	}
+}

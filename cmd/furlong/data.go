@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 
+	"furlong/chat"
 	"furlong/config"
 	"furlong/data/doctor"
 	"furlong/progress"
@@ -30,7 +31,7 @@ type dataOptions struct {
 	Tools        string   `flag:"tool-key" help:"key of the tools that the prompt tells the model of"`
 	Longest      int      `flag:"rollout-max-prompt-len" help:"prompts beyond so many tokens are findings; 0 takes any"`
 	MaxLine      int      `flag:"max-line-bytes" unit:"bytes" help:"longest row; longer ones are malformed"`
-	Checkpoint   string   `flag:"hf-checkpoint" help:"directory whose tokenizer counts; without it, a byte is a token"`
+	Checkpoint   string   `flag:"hf-checkpoint" help:"directory whose tokenizer counts and whose chat template renders; without it, a byte is a token, and what any template renders will do"`
 	Grader       string   `flag:"rm-type" help:"grader that looks at the labels, as in furlong train; none looks at none"`
 	Against      []string `flag:"against" help:"files that a run is evaluated on: rows with their problems are findings"`
 	AgainstInput string   `flag:"against-input-key" help:"key of the prompt in them; without it, --input-key"`
@@ -93,6 +94,11 @@ func (e *env) examine(ctx context.Context, o dataOptions, d doctor.Options) int 
 		if d.Tokens, err = tokenizer.Open(o.Checkpoint); err != nil {
 			return e.fail(err)
 		}
+		template, err := chat.For(d.Tokens, o.Checkpoint)
+		if err != nil {
+			return e.fail(err)
+		}
+		d.Templates = []chat.Template{template}
 	}
 	if o.Grader != "none" {
 		if d.Grades, err = reward.New(o.Grader); err != nil {

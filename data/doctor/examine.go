@@ -75,13 +75,16 @@ func Run(ctx context.Context, o Options) (*Examination, *Report, error) {
 
 // open makes the readers of rows.
 func (e *Examination) open() error {
+	template, err := newBare(e.Templates)
+	if err != nil {
+		return err
+	}
 	for i := range e.readers {
 		c := e.Data
-		c.File = ""
+		c.File, c.Template = "", template
 		if i == 1 {
 			c.InputKey, c.LabelKey = or(e.AgainstInput, c.InputKey), or(e.AgainstLabel, c.LabelKey)
 		}
-		var err error
 		if e.readers[i], err = data.NewReader(c, e.Tokens); err != nil {
 			return err
 		}
@@ -267,6 +270,11 @@ func (e *Examination) placeOf(at int32) string {
 // A why is one thing that is wrong with a row by itself.
 type why struct{ kind, what string }
 
+// refusals are the kinds of findings for which a run refuses a row.
+var refusals = map[data.Part]string{
+	data.Prompt: "no-prompt", data.Label: "bad-label", data.Metadata: "bad-metadata", data.ID: "bad-id", data.Keys: "repeated-key",
+}
+
 // faults returns what is wrong with a row by itself.
 func (e *Examination) faults(ctx context.Context, s *seen) (out []why, err error) {
 	add := func(kind, format string, args ...any) { out = append(out, why{kind, fmt.Sprintf(format, args...)}) }
@@ -275,7 +283,7 @@ func (e *Examination) faults(ctx context.Context, s *seen) (out []why, err error
 		add("malformed", "%v", s.err)
 		return out, nil
 	case s.err != nil:
-		add("no-prompt", "%v", s.err)
+		add(refusals[data.PartOf(s.err)], "%v", s.err)
 		return out, nil
 	}
 	if e.Data.LabelKey != "" && s.row.Label == "" {

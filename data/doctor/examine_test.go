@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"furlong/chat"
 	"furlong/reward"
 )
 
@@ -144,6 +145,53 @@ func TestPlanted(t *testing.T) {
 				t.Errorf("finding is %+v, want harm %t in line 31", f, tt.harm)
 			}
 		})
+	}
+}
+
+// Rows that a run refuses are found under the part that is wrong, with the run's words.
+func TestRefusals(t *testing.T) {
+	say := func(role string) string {
+		return `{"input":[{"role":"system","content":"s"},{"role":"` + role + `","content":"What is it?"}],"label":"1"}`
+	}
+	for _, tt := range []struct{ row, kind, want string }{
+		{say("bot"), "no-prompt", `message 1: role is "bot", want system`},
+		{say("assistant"), "no-prompt", "want one to answer"},
+		{say("user"), "", ""},
+		{say("developer"), "", ""},
+		{`{"input":[{"role":"user","content":"u"},{"role":"latest_reminder","content":"r"},{"role":"user","content":"u"}],"label":"1"}`, "", ""},
+		{`{"input":"a","label":true}`, "bad-label", "label is true, want a text, a number, a list of these, or an object"},
+		{`{"input":"a","label":{}}`, "bad-label", "label is {}, want a text"},
+		{`{"input":"a","label":[]}`, "bad-label", "label is [], want a text"},
+		{`{"input":"a","label":[null]}`, "bad-label", "label is [null], want a text"},
+		{`{"input":"a","label":"1","metadata":[]}`, "bad-metadata", "metadata is [], want an object"},
+		{`{"id":{},"input":"a","label":"1"}`, "bad-id", "id is {}, want a text or a number"},
+		{`{"id":true,"input":"a","label":"1"}`, "bad-id", "id is true"},
+		{`{"input":"a","label":"1","label":"2"}`, "repeated-key", `key "label" is there twice`},
+		{`{"input":"a","label":"1","\u006cabel":"1"}`, "repeated-key", `key "label" is there twice`},
+		{`{"input":[{"role":"user","role":"system","content":"a"}],"label":"1"}`, "repeated-key", `key "input.role" is there twice`},
+	} {
+		_, r := examine(t, options(t, write(t, "a.jsonl", tt.row)))
+		if tt.kind == "" {
+			if len(r.Findings) != 0 {
+				t.Errorf("%s: report is\n%v", tt.row, r)
+			}
+			continue
+		}
+		if len(r.Findings) != 1 || r.Findings[0].Kind != tt.kind || !r.Findings[0].Harm || !strings.Contains(r.Findings[0].Examples[0], tt.want) {
+			t.Errorf("%s: report is\n%v\nwant %s: %s", tt.row, r, tt.kind, tt.want)
+		}
+	}
+}
+
+// A model's own template decides, where there is one.
+func TestTemplatesOfTheRunDecide(t *testing.T) {
+	o := options(t, write(t, "a.jsonl", `{"input":[{"role":"user","content":"u"},{"role":"assistant","content":"a","reasoning_content":"r"},{"role":"user","content":"v"}],"label":"1"}`))
+	if _, r := examine(t, o); r.Harmful() != 0 {
+		t.Errorf("some template renders thoughts, but the report is\n%v", r)
+	}
+	o.Templates = []chat.Template{chat.Plain{}}
+	if _, r := examine(t, o); found(r)["no-prompt"] != 1 {
+		t.Errorf("plain text has no thoughts, but the report is\n%v", r)
 	}
 }
 

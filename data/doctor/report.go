@@ -60,6 +60,10 @@ type kind struct {
 var kinds = []kind{
 	{"malformed", true, "rows are no JSON object, no UTF-8 or too long; a run refuses more than 0.1 %"},
 	{"no-prompt", true, "rows have no prompt that can be read; a run refuses them"},
+	{"repeated-key", true, "rows have a key twice in one object, of which readers take the one or the other; a run refuses them"},
+	{"bad-label", true, "rows have a label that is none: a text, a number, a list of these or an object with nums and target is one; a run refuses them"},
+	{"bad-metadata", true, "rows have metadata that are no object; a run refuses them"},
+	{"bad-id", true, "rows have an id that is neither a text nor a number; a run refuses them"},
 	{"no-label", true, "rows have no label; a run refuses them without --allow-empty-labels"},
 	{"ungradable", true, "labels that the grader cannot read: their samples are invalid and never train"},
 	{"id", true, "rows have the id of another problem; a run refuses them"},

@@ -10,12 +10,18 @@ import (
 // decimals is to how many decimals numbers with a point are compared.
 const decimals = 6
 
+// longestSearched is the most bytes of a response in which patterns are looked for: a second's work or less.
+const longestSearched = 1 << 20
+
 // MathVerify judges as Math-Verify does: the answer is found by patterns of several ranks, read as LaTeX or as numbers, and
 // compared as a mathematical object. The gold answer stands in a box. Any alternative of it will do.
 func MathVerify(response string, gold Gold) (v Verdict, pred string) {
 	golds := gold.Alternatives
 	if golds == nil {
 		golds = []string{gold.Text}
+	}
+	if len(response) > longestSearched {
+		return Verdict{Over: true}, ""
 	}
 	answer, over := extractBy(responseRanks, response)
 	v.Over = over

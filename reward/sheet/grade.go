@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"furlong/reward"
 	"furlong/rl"
@@ -34,6 +35,9 @@ func (s Summary) String() string {
 	}
 	return text
 }
+
+// lastResort is how long a row may take: so long that the bounds of the graders decide, and not how busy the machine is.
+const lastResort = time.Minute
 
 // A batch is held in memory at once.
 const (
@@ -110,7 +114,9 @@ func (o Options) judge(ctx context.Context, batch []*Row) error {
 			samples = append(samples, &rl.Sample{Index: len(samples), Prompt: &rl.Prompt{}, Stop: rl.StopToken})
 		}
 	}
-	pool := reward.NewPool(&judges{o, open}, reward.Default())
+	c := reward.Default()
+	c.Deadline = lastResort
+	pool := reward.NewPool(&judges{o, open}, c)
 	if _, err := pool.Grade(ctx, samples); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"unicode/utf8"
 
+	"furlong/data/rows"
 	"furlong/reward"
 )
 
@@ -97,6 +98,9 @@ func (row *Row) read(text []byte) error {
 	if row.fields, err = fieldsOf(text); err != nil {
 		return err
 	}
+	if key, ok := rows.Twice(text); ok {
+		return fmt.Errorf("key %q is there twice", key)
+	}
 	gold, answer := row.field("gold"), row.field("answer")
 	switch {
 	case gold == nil:
@@ -107,9 +111,11 @@ func (row *Row) read(text []byte) error {
 	if row.Answer, err = text1(answer); err != nil {
 		return err
 	}
-	if nums := row.field("nums"); nums != nil && gold[0] != '{' {
-		gold = fmt.Appendf(nil, `{"nums":%s,"target":%s}`, nums, gold)
+	nums := reward.NumbersOf(row.field("metadata"))
+	if nums == nil {
+		nums = row.field("nums")
 	}
+	gold = reward.WithNumbers(gold, nums)
 	if row.gold, err = reward.ReadGold(gold); err != nil {
 		row.Why = err.Error() // the row can be read and not judged
 		return nil
