@@ -2,7 +2,7 @@
 #
 #   make build   the binary, ./furlong
 #   make test    all tests; a few minutes on two cores
-#   make race    the same under the race detector, with the invariants checked; needs a C compiler
+#   make race    the same under the race detector, where anything runs beside anything else; needs a C compiler
 #   make fmt     rewrites files in gofumpt's form
 #   make lint    vet, staticcheck, golangci-lint; builds them the first time, about three minutes
 #   make generated  checks that committed assembly is what its generator writes; that is a module of its own
@@ -12,14 +12,20 @@
 #   make slow    the tests that take long: more seeds, more sizes, longer runs
 #   make docs    what the documentation promises: examples run, links lead somewhere, every package has its page
 #   make browser the dashboard's pages in headless Chromium; skipped where there is none. Pictures go to FURLONG_TEST_SCREENSHOTS
-#   make ci      build, format, vet, test, generated, lint, race, and a short run of the default recipe
+#   make torch   the tests that compare with PyTorch; skipped where there is none
+#   make static  build, format, generated, vet and lint
+#   make ci      static, test, race, and a short run of the default recipe
 
 GO       ?= go
 PKG      ?= ./...
 FUZZTIME ?= 10s
 TOOL     := $(GO) tool -modfile=tools/go.mod
 
-.PHONY: build test race vet format fmt lint generated fuzz bench performance slow docs browser ci size smoke
+# One form of every package serves the binary, its tests, the linters and any clone, so that it is compiled once.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(strip $(shell $(GO) env GOFLAGS) -trimpath)
+
+.PHONY: build test race vet format fmt lint generated fuzz bench performance slow docs browser torch ci static size smoke
 .DEFAULT_GOAL := build
 
 build:
@@ -29,9 +35,17 @@ build:
 test:
 	$(GO) test -timeout 20m $(PKG)
 
-# Left out: what computes for long and starts no goroutine of its own, and the program's tests, which start it again and again.
+# Left out are packages where nothing runs beside anything else, in them, their tests and what these import, which race_test.go holds the list to; what computes
+# for long and starts no goroutine of its own; the program's tests, which start it again and again; and the house rules.
+QUIET := api/openai api/sglang chat checkpoint checkpoint/convert checkpoint/hf checkpoint/safetensors config dash/api dash/page data/arithmetic data/rows dtype \
+	figure figure/raster internal/script kernels/ref kv launchline layout metrics metrics/disk metrics/rollouts metrics/samples metrics/tensorboard metrics/trend \
+	nearest parity parity/page progress reward/mathexpr reward/published rl rollout/sample rollout/sched starter summary tensor train/loss
+LONG := cmd/furlong oracle ops kernels/kerneltest model/dsv4 parity/diverge parity/suspect parity/paritytest
+
 race:
-	CGO_ENABLED=1 $(GO) test -timeout 20m -race -short -tags invariants $$($(GO) list $(PKG) | grep -v -E '/(cmd/furlong|oracle|ops|kernels/ref|kernels/kerneltest|model/dsv4|parity/(diverge|suspect|paritytest))$$')
+	@set -e; all=$$($(GO) list $(PKG)); \
+	some=$$(echo "$$all" | grep -v -x -F -e furlong $(patsubst %,-e furlong/%,$(QUIET) $(LONG))) || { echo "nothing here runs beside anything else"; exit 0; }; \
+	CGO_ENABLED=1 $(GO) test -timeout 20m -race -short $$some
 
 vet:
 	$(GO) vet $(PKG)
@@ -44,9 +58,10 @@ format:
 fmt:
 	$(TOOL) gofumpt -modpath furlong -l -w $$(git ls-files '*.go')
 
+# Both hold the whole program in memory, which is there: it need not be swept all the time.
 lint: vet
-	$(TOOL) staticcheck $(PKG)
-	$(TOOL) golangci-lint run $(PKG)
+	GOGC=300 $(TOOL) staticcheck $(PKG)
+	GOGC=300 $(TOOL) golangci-lint run $(PKG)
 
 generated:
 	$(GO) test -C kernels/cpu/asm/gen .
@@ -79,6 +94,10 @@ docs:
 browser:
 	cd dash/browser && $(GO) vet . && $(GO) test -count=1 -timeout 40m -p 1 .
 
+# What compares with the PyTorch reference, where FURLONG_TEST_TORCH_PYTHON names a Python that has it.
+torch:
+	$(GO) test -count=1 -timeout 20m -run Torch ./remote/transformers ./cmd/furlong
+
 # The binary has a ceiling, so that nothing large slips into it.
 size: build
 	@bytes=$$(wc -c < furlong); echo "furlong: $$bytes bytes, at most 41943040"; [ $$bytes -le 41943040 ]
@@ -87,4 +106,7 @@ size: build
 smoke:
 	bash .ci/smoke
 
-ci: size format vet test generated lint race smoke
+# What looks at the code without running it, and the quick rest.
+static: size format generated lint
+
+ci: static test race smoke
