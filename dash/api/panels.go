@@ -85,6 +85,7 @@ type Experts struct {
 	Hot     []Expert      `json:"hot"`     // over 4 fair shares now
 	Keys    []string      `json:"keys"`    // series of the run that speak of experts, for /rows
 	History *ExpertPast   `json:"history"` // of the layer asked for
+	Bad     []Problem     `json:"bad"`     // files that could not be read
 }
 
 // An ExpertLayer is one layer now.
@@ -123,6 +124,7 @@ type Time struct {
 	Around []CycleParts   `json:"around"` // the 20 cycles around
 	Series []string       `json:"series"` // names of the parts, in the order of stacks
 	Span   map[string]int `json:"spans"`  // spans by lane
+	Bad    []Problem      `json:"bad"`    // lines of the file of spans that are none
 }
 
 // A Lane is what one part of the program did.

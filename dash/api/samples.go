@@ -38,6 +38,7 @@ type Samples struct {
 	More   bool            `json:"more"` // text: ran out of time; Next goes on
 	Sets   []string        `json:"sets"`
 	Latest int             `json:"latest"` // newest cycle with samples
+	Bad    []Problem       `json:"bad"`    // what of the index could not be read
 }
 
 // A Hist counts values between edges: Counts[i] those of at least Edges[i] and below Edges[i+1], the last bin with its end.

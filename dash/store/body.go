@@ -114,6 +114,24 @@ func (x *sampleIndex) rowsOf(s *segment, e *entry) ([]samples.Row, error) {
 	return all, nil
 }
 
+// none says that the index has no samples of a cycle, and what may be the reason.
+func (x *sampleIndex) none(cycle int, eval string) *Asked {
+	a := asked(Missing, "there are no samples of cycle %d", cycle)
+	if eval != "" {
+		a = asked(Missing, "there are no samples of evaluation %q in cycle %d", eval, cycle)
+	}
+	a.in(filepath.ToSlash(indexDir))
+	k := samples.Key{Cycle: uint32(cycle), Eval: eval}
+	bad := x.bad()
+	switch {
+	case len(bad) > 0:
+		return a.in(bad[0].File).hint("%s can't be read: %s; %s", bad[0].File, bad[0].Error, x.remedy())
+	case x.kept(k):
+		return a.hint("%s is there, but the index has no rows of it; %s", bodyFile(k), x.remedy())
+	}
+	return a.hint("the newest cycle with samples is %d", x.latest())
+}
+
 // cycle returns the rows of a cycle's samples.
 func (x *sampleIndex) cycle(cycle int, eval string) (*entry, []samples.Row, error) {
 	if err := x.look(); err != nil {
@@ -121,10 +139,7 @@ func (x *sampleIndex) cycle(cycle int, eval string) (*entry, []samples.Row, erro
 	}
 	s, e := x.live(uint32(cycle), eval)
 	if e == nil {
-		if eval != "" {
-			return nil, nil, asked(Missing, "there are no samples of evaluation %q in cycle %d", eval, cycle)
-		}
-		return nil, nil, asked(Missing, "there are no samples of cycle %d", cycle)
+		return nil, nil, x.none(cycle, eval)
 	}
 	if err := x.ages(); err != nil {
 		return nil, nil, x.run.broken(indexDir, err)

@@ -44,7 +44,7 @@ func (r *Run) readSettings(file string) (map[string]setting, error) {
 	}
 	var all map[string]setting
 	if err := json.Unmarshal(b, &all); err != nil {
-		return nil, asked(Broken, "settings can't be read: %v", err).in(file)
+		return nil, r.broken(file, err)
 	}
 	return all, nil
 }

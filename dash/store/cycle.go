@@ -59,7 +59,7 @@ func (d *drawer) rows(key string) error {
 	r, t := d.r, d.r.table
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.look(); err != nil {
+	if err := r.lookRows(); err != nil {
 		return err
 	}
 	i := t.find(int32(d.out.Cycle))
@@ -82,7 +82,7 @@ func (d *drawer) rows(key string) error {
 // nothing says that there is no such cycle, and what there is.
 func (d *drawer) nothing(i int) error {
 	t := d.r.table
-	a := asked(Missing, "cycle %d has no row", d.out.Cycle)
+	a := asked(Missing, "cycle %d has no row", d.out.Cycle).in(run.RowsFile)
 	if i > 0 && i < len(t.points) {
 		return a.hint("rows go from cycle %d to cycle %d over this gap", t.points[i-1].cycle, t.points[i].cycle)
 	}
@@ -225,7 +225,7 @@ func (d *drawer) sentence() string {
 func (d *drawer) events(p point) {
 	r, l := d.r, d.r.table.live(p)
 	t0, t1 := l.time-r.usual(), l.time
-	spans, _ := r.spans(d.out.Cycle)
+	spans, _, _ := r.spans(d.out.Cycle) // the page of the time says what is wrong with them
 	for i, s := range spans {
 		if i == 0 || s.T0 < t0 {
 			t0 = s.T0

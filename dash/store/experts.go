@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -24,23 +25,64 @@ func (r *Run) Experts(cycle, layer int) (*api.Experts, error) {
 		}
 		at = max(at, 0)
 	}
-	e, err := r.readExperts(cycles[at])
+	l := &loads{r: r, bad: []api.Problem{}}
+	e, at, err := l.newest(cycles, at, cycle < 0)
 	if err != nil {
 		return nil, err
 	}
 	out := expertsNow(e)
 	out.Cycles, out.Keys = cycles, r.expertKeys()
-	if out.Dead, err = r.dead(cycles[:at+1], e); err != nil {
-		return nil, err
-	}
+	out.Dead = l.dead(cycles[:at+1], e)
 	r.expertTable(out, e)
 	if layer >= 0 {
 		if layer >= e.Layers {
 			return nil, asked(Missing, "layer is %d, the run has %d", layer, e.Layers)
 		}
-		out.History, err = r.expertPast(cycles[:at+1], layer)
+		out.History = l.past(cycles[:at+1], layer)
 	}
-	return out, err
+	out.Bad = l.bad
+	return out, nil
+}
+
+// loads reads files of loads, and notes those that it could not read: one that is damaged hides the others as little as one that is missing.
+type loads struct {
+	r    *Run
+	bad  []api.Problem
+	seen map[int]bool // that are noted
+}
+
+// newest reads the file of the cycle at, or, where the latest is asked for, the one before it if that can't be read.
+func (l *loads) newest(cycles []int, at int, latest bool) (e run.Experts, found int, err error) {
+	var first error
+	for ; at >= 0; at-- {
+		if e, err = l.r.readExperts(cycles[at]); err == nil || !latest {
+			return e, at, err
+		}
+		l.note(cycles[at], err)
+		first = cmp.Or(first, err)
+	}
+	return e, 0, first
+}
+
+// read reads the file of a cycle, unless it can't be.
+func (l *loads) read(cycle int) (run.Experts, bool) {
+	e, err := l.r.readExperts(cycle)
+	if err != nil {
+		l.note(cycle, err)
+	}
+	return e, err == nil
+}
+
+func (l *loads) note(cycle int, err error) {
+	if l.seen[cycle] {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[int]bool{}
+	}
+	l.seen[cycle] = true
+	file := run.ExpertsFile(cycle)
+	l.bad = append(l.bad, api.Problem{File: file, Error: l.r.plain(file, err), N: 1})
 }
 
 func (r *Run) readExperts(cycle int) (run.Experts, error) {
@@ -137,20 +179,20 @@ func (r *Run) expertTable(out *api.Experts, e run.Experts) {
 const deadFor = 20
 
 // dead lists the experts that had no token in the last cycles.
-func (r *Run) dead(cycles []int, e run.Experts) ([]api.Expert, error) {
+func (l *loads) dead(cycles []int, e run.Experts) []api.Expert {
 	out := []api.Expert{}
 	recent := cycles[max(0, len(cycles)-deadFor):]
 	if len(recent) < deadFor {
-		return out, nil
+		return out
 	}
 	alive := make([]bool, e.Layers*e.Experts)
 	for _, c := range recent {
-		x, err := r.readExperts(c)
-		if err != nil {
-			return out, err
+		x, ok := l.read(c)
+		if !ok {
+			continue
 		}
 		if x.Layers != e.Layers || x.Experts != e.Experts {
-			return out, nil
+			return out
 		}
 		for i, n := range x.Tokens {
 			if n > 0 {
@@ -163,20 +205,17 @@ func (r *Run) dead(cycles []int, e run.Experts) ([]api.Expert, error) {
 			out = append(out, api.Expert{Layer: i / e.Experts, Expert: i % e.Experts, Load: "0", Since: recent[0]})
 		}
 	}
-	return out, nil
+	return out
 }
 
-// past is how many cycles the history of a layer has.
-const past = 200
+// pastMax is how many cycles the history of a layer has.
+const pastMax = 200
 
-func (r *Run) expertPast(cycles []int, layer int) (*api.ExpertPast, error) {
+func (l *loads) past(cycles []int, layer int) *api.ExpertPast {
 	out := &api.ExpertPast{Layer: layer, Cycles: []int{}, Load: [][]api.Number{}}
-	for _, c := range cycles[max(0, len(cycles)-past):] {
-		e, err := r.readExperts(c)
-		if err != nil {
-			return nil, err
-		}
-		if layer >= e.Layers {
+	for _, c := range cycles[max(0, len(cycles)-pastMax):] {
+		e, ok := l.read(c)
+		if !ok || layer >= e.Layers {
 			continue
 		}
 		row := []api.Number{}
@@ -185,5 +224,5 @@ func (r *Run) expertPast(cycles []int, layer int) (*api.ExpertPast, error) {
 		}
 		out.Cycles, out.Load = append(out.Cycles, c), append(out.Load, row)
 	}
-	return out, nil
+	return out
 }

@@ -75,6 +75,9 @@ func (r *Run) extent(h *api.Head) {
 func (r *Run) problems() []api.Problem {
 	all := []api.Problem{}
 	all = append(all, r.odd...)
+	if odd := r.indexOdd.Load(); odd != nil {
+		all = append(all, *odd...)
+	}
 	all = append(all, r.table.bad.report()...)
 	return append(all, r.alarms.bad.report()...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,8 @@ type Run struct {
 	table   *table
 	alarms  alarmFile
 	life    run.Life
-	odd     []api.Problem // of status and lock
+	odd     []api.Problem // of files that could not be read
+	rowsErr error         // why there are no rows
 	twice   twice
 	held    map[string]held
 	marks   markCache
@@ -46,6 +48,8 @@ type Run struct {
 
 	index sampleIndex  // has a lock of its own, since a search may take long
 	limit atomic.Int64 // bytes of columns
+
+	indexOdd atomic.Pointer[[]api.Problem] // what of the index could not be read, once it was looked at
 }
 
 // Open returns a reader of the run in dir, which may be empty yet. id is its name in addresses.
@@ -84,11 +88,13 @@ func (r *Run) look() error {
 		return asked(Missing, "%s is not there any more", r.dir)
 	}
 	r.table.limit = int(r.limit.Load())
+	r.odd, r.rowsErr = nil, nil
 	if err := r.table.refresh(); err != nil {
-		return r.broken(run.RowsFile, err)
+		r.cannot(run.RowsFile, err)
+		r.rowsErr = r.broken(run.RowsFile, err)
 	}
 	if err := r.alarms.refresh(); err != nil {
-		return r.broken(run.AlarmsFile, err)
+		r.cannot(run.AlarmsFile, err)
 	}
 	r.readLife(now)
 	r.looked = now
@@ -107,7 +113,31 @@ func (r *Run) broken(file string, err error) error {
 	if _, ok := errors.AsType[*Asked](err); ok {
 		return err
 	}
-	return asked(Broken, "%s", plainError(err)).in(file)
+	return asked(Broken, "%s can't be read: %s", file, r.plain(file, err)).in(file).hint("the other pages of the run are as they were")
+}
+
+// cannot notes a file that could not be read; the others are shown.
+func (r *Run) cannot(file string, err error) {
+	r.odd = append(r.odd, api.Problem{File: file, Error: r.plain(file, err), N: 1})
+}
+
+// lookRows is look for answers that are nothing without rows. The caller holds the lock.
+func (r *Run) lookRows() error {
+	if err := r.look(); err != nil {
+		return err
+	}
+	if len(r.table.lines) == 0 {
+		return r.rowsErr
+	}
+	return nil
+}
+
+// plain is what err says of a file of the run, without its place on this machine.
+func (r *Run) plain(file string, err error) string {
+	text := plainError(err)
+	text = strings.TrimPrefix(text, filepath.Join(r.dir, file)+": ")
+	text = strings.ReplaceAll(text, r.dir+string(filepath.Separator), "")
+	return strings.TrimPrefix(text, file+": ")
 }
 
 // plainError drops the path of the run from the message of the system, since the file is named beside it.
@@ -120,20 +150,21 @@ func plainError(err error) string {
 
 // readLife asks whether the run is alive.
 func (r *Run) readLife(now time.Time) {
-	r.odd = nil
+	outside := false
 	for _, name := range []string{run.StatusFile, run.LockFile} {
 		if err := r.inside(name); err != nil {
-			r.odd = append(r.odd, api.Problem{File: name, Error: plainError(err), N: 1})
+			r.cannot(name, err)
+			outside = true
 		}
 	}
-	if len(r.odd) > 0 {
+	if outside {
 		r.life = run.Life{State: run.None}
 		return
 	}
 	usual := time.Duration(r.usual() * float64(time.Second))
 	life, err := run.ReadLife(r.dir, r.o.Self, now, max(usual, 0))
 	if err != nil {
-		r.odd = append(r.odd, api.Problem{File: run.StatusFile, Error: plainError(err), N: 1})
+		r.cannot(run.StatusFile, err)
 	}
 	r.life = life
 }
@@ -192,7 +223,7 @@ func (r *Run) at() string {
 func (r *Run) Rows(a Ask) (*api.Rows, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.look(); err != nil {
+	if err := r.lookRows(); err != nil {
 		return nil, err
 	}
 	out, err := r.table.rows(a, r.life.Status.Planned)

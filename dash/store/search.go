@@ -43,7 +43,7 @@ func (r *Run) Samples(a SampleAsk) (*api.Samples, error) {
 	if err := x.look(); err != nil {
 		return nil, err
 	}
-	out := &api.Samples{Rows: []api.Sample{}, Total: x.total(f.evals), Q: f.String(), Sets: slices.Clone(x.x.Sets), Latest: x.latest()}
+	out := &api.Samples{Rows: []api.Sample{}, Total: x.total(f.evals), Q: f.String(), Sets: slices.Clone(x.x.Sets), Latest: x.latest(), Bad: x.bad()}
 	s.x, s.hists = x, x.histograms()
 	rest, text := f.split()
 	m := &matcher{x: x, f: rest}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
+	"furlong/dash/api"
 	"furlong/metrics/run"
 	"furlong/metrics/samples"
 )
@@ -56,15 +58,42 @@ func (x *sampleIndex) look() error {
 		if err != nil {
 			return err
 		}
-		if x.x, err = samples.OpenIndex(dir); err != nil {
-			return x.run.broken(indexDir, err)
+		opened, err := samples.OpenIndex(dir)
+		if err != nil {
+			file := filepath.ToSlash(indexDir)
+			x.run.indexOdd.Store(&[]api.Problem{{File: file, Error: x.run.plain(file, err), N: 1}})
+			return x.run.broken(file, err)
 		}
-		x.dir = dir
+		x.x, x.dir = opened, dir
 	} else if err := x.x.Refresh(); err != nil {
 		return x.run.broken(indexDir, err)
 	}
 	x.cut()
+	bad := x.bad()
+	x.run.indexOdd.Store(&bad)
 	return nil
+}
+
+// bad lists what of the index could not be read.
+func (x *sampleIndex) bad() []api.Problem {
+	out := []api.Problem{}
+	if x.x == nil {
+		return out
+	}
+	for _, err := range x.x.Problems {
+		file := filepath.ToSlash(indexDir)
+		text := x.run.plain(file, err)
+		if name, why, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(name, file) {
+			file, text = name, why
+		}
+		out = append(out, api.Problem{File: file, Error: text, N: 1})
+	}
+	return out
+}
+
+// remedy says how an index is mended.
+func (x *sampleIndex) remedy() string {
+	return "furlong dash --reindex " + quote(x.run.dir) + " makes the index again from the bodies"
 }
 
 // find returns the index to read: one made in the cache folder, if there is one, else the run's own. Its files may not be links.

@@ -39,11 +39,16 @@ func (d *drawer) shares() error {
 	defer x.mu.Unlock()
 	e, rows, err := x.cycle(d.out.Cycle, "")
 	if err != nil {
-		if a, ok := errors.AsType[*Asked](err); ok && a.Status == Missing {
+		a, ok := errors.AsType[*Asked](err)
+		switch {
+		case !ok:
+			return err
+		case a.Status == Missing && len(x.bad()) == 0:
 			d.out.Note = "There are no samples of this cycle."
-			return nil
+		default:
+			d.out.Note = sentence(a.Reply)
 		}
-		return err
+		return nil
 	}
 	d.versions(rows)
 	parts := d.parts(x, e, rows)
@@ -56,6 +61,15 @@ func (d *drawer) shares() error {
 		d.out.Samples = append(d.out.Samples, api.Share{Sample: s, Share: api.Measured(p.share)})
 	}
 	return nil
+}
+
+// sentence is an error as a note says it.
+func sentence(e api.Error) string {
+	text := strings.ToUpper(e.Error[:1]) + e.Error[1:] + "."
+	if e.Hint != "" {
+		text += " " + strings.ToUpper(e.Hint[:1]) + e.Hint[1:] + "."
+	}
+	return text
 }
 
 // versions lists the versions that chose tokens, oldest first.

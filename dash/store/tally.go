@@ -39,7 +39,7 @@ const maxHeld = 200_000
 func (r *Run) tallied(name string) (all []tally, bad []api.Problem) {
 	dir, err := r.root.OpenRoot(path.Join("eval", name))
 	if err != nil {
-		return nil, []api.Problem{{File: "eval/" + name, Error: plainError(err), N: 1}}
+		return nil, []api.Problem{{File: "eval/" + name, Error: r.plain("eval/"+name, err), N: 1}}
 	}
 	defer dir.Close()
 	for _, c := range r.cyclesIn("eval/" + name) {
@@ -48,7 +48,7 @@ func (r *Run) tallied(name string) (all []tally, bad []api.Problem) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			bad = append(bad, api.Problem{File: file, Error: plainError(err), N: 1})
+			bad = append(bad, api.Problem{File: file, Error: r.plain(file, err), N: 1})
 		case e.Name != name || e.Cycle != c:
 			bad = append(bad, api.Problem{File: file, Error: fmt.Sprintf("file holds evaluation %.40q of cycle %d", e.Name, e.Cycle), N: 1})
 		default:

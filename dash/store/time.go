@@ -37,11 +37,11 @@ func (r *Run) Time(cycle int) (*api.Time, error) {
 	if err := r.look(); err != nil {
 		return nil, err
 	}
-	spans, err := r.spans(cycle)
+	spans, bad, err := r.spans(cycle)
 	if err != nil {
 		return nil, err
 	}
-	out := &api.Time{Cycle: cycle, Lanes: lanes(spans), Parts: []api.Part{}, Around: []api.CycleParts{}, Series: partNames, Span: map[string]int{}}
+	out := &api.Time{Cycle: cycle, Lanes: lanes(spans), Parts: []api.Part{}, Around: []api.CycleParts{}, Series: partNames, Span: map[string]int{}, Bad: append([]api.Problem{}, bad.report()...)}
 	t := r.table
 	if err := t.warm(append(slices.Clone(partNames), stepTime)); err != nil {
 		return nil, r.broken(run.RowsFile, err)
@@ -91,27 +91,33 @@ func (t *table) numberOf(key string, p point) api.Number {
 }
 
 // spans reads what was done in a cycle, by the highest attempt.
-func (r *Run) spans(cycle int) ([]run.Span, error) {
+func (r *Run) spans(cycle int) ([]run.Span, problems, error) {
 	file := run.SpansFile(cycle)
+	bad := newProblems(file)
 	var all []run.Span
 	highest := 0
 	mine := fmt.Appendf(nil, `"cycle":%d,`, cycle)
-	_, err := disk.FollowIn(r.root, file, 0).Poll(func(_ int64, line []byte) error {
-		if !bytes.Contains(line, mine) {
+	_, err := disk.FollowIn(r.root, file, 0).Poll(func(offset int64, line []byte) error {
+		object := bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}"))
+		if object && !bytes.Contains(line, mine) {
 			return nil // nearly all lines of the file; parsing them takes long
 		}
-		if s, err := run.ParseSpan(line); err == nil && s.Cycle == cycle {
+		s, err := run.ParseSpan(line)
+		switch {
+		case err != nil:
+			bad.add(offset, err)
+		case s.Cycle == cycle:
 			all = append(all, s)
 			highest = max(highest, s.Attempt)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, r.broken(file, err)
+		return nil, bad, r.broken(file, err)
 	}
 	all = slices.DeleteFunc(all, func(s run.Span) bool { return s.Attempt != highest })
 	slices.SortStableFunc(all, func(a, b run.Span) int { return cmp.Compare(a.T0, b.T0) })
-	return all, nil
+	return all, bad, nil
 }
 
 // laneOrder is the order from top to bottom; others follow by name.
