@@ -140,6 +140,9 @@ func TestWhoMayAsk(t *testing.T) {
 
 // Links out of the run are no files of it.
 func TestLinksDoNotLeave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	const secret = "root-of-all-evil"
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte(secret+"\n"), 0o644); err != nil {

@@ -278,6 +278,9 @@ func TestWorkersDoNotMatter(t *testing.T) {
 
 // The index of a file on disk takes little memory beside the file's size.
 func TestLargeFileStaysOnDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	path := filepath.Join(t.TempDir(), "large.jsonl")
 	f, err := os.Create(path)
 	if err != nil {

@@ -81,6 +81,9 @@ func TestSignTestByCounting(t *testing.T) {
 // One policy against itself, evaluated twice with other draws: the tests cry wolf in five cases of a hundred or less, and not much less. A
 // policy that is better by 0.15 is found.
 func TestEqualPoliciesLookEqual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	const runs, problems, n = 400, 30, 4
 	r := rand.New(rand.NewPCG(7, 8))
 	exact, signs, outside, found := 0, 0, 0, 0

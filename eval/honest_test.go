@@ -88,6 +88,9 @@ func chances(r *rand.Rand, problems int) (ps []float64) {
 // Of many evaluations 95 of 100 intervals hold the truth: that of the kind of problems for the wide one, that of the same problems for the
 // narrow one. Simulated 200 times, a share of 0.95 has a standard error of 0.015.
 func TestIntervalsHoldTheTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	const runs, problems, n = 200, 50, 8
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, k := range []int{1, 4} {
@@ -140,6 +143,9 @@ func kind(k int) float64 {
 
 // Majorities of two answers are right when the right one has more than half of the votes.
 func TestMajorityRangesHoldTheTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	const runs, problems, n, k = 150, 40, 8, 3
 	r := rand.New(rand.NewPCG(5, 6))
 	narrow := 0

@@ -88,6 +88,9 @@ func TestEBNF(t *testing.T) {
 }
 
 func TestEBNFRefuses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, tt := range []struct{ name, src, want string }{
 		{"nothing", "", "no rule root"},
 		{"no root", `a ::= "b"`, "no rule root"},

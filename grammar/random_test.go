@@ -76,6 +76,9 @@ func expand(symbols string, have [3]map[string]bool, most int) []string {
 
 // TestRandomGrammars holds small grammars of all kinds against all of their short texts: ambiguous, nullable, left recursive or without end.
 func TestRandomGrammars(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	const most = 5
 	dice, compared, refused := rand.New(rand.NewPCG(13, 14)), 0, 0
 	for range 4000 {
@@ -112,6 +115,9 @@ func randomRegex(dice *rand.Rand, depth int) string {
 
 // TestRandomRegexes holds expressions with anchors anywhere against the standard library.
 func TestRandomRegexes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	dice, compared := rand.New(rand.NewPCG(15, 16)), 0
 	for range 3000 {
 		src := randomRegex(dice, 4)

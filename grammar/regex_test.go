@@ -14,6 +14,9 @@ var regexes = []string{
 }
 
 func TestRegexAgreesWithStandardLibrary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	v, dice := pieces(), rand.New(rand.NewPCG(1, 2))
 	for _, src := range regexes {
 		g, err := CompileRegex(src)

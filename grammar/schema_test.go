@@ -69,6 +69,9 @@ var schemaTexts = []struct{ name, src string }{
 }
 
 func TestSchemaTextsSatisfy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	v := pieces()
 	for _, tt := range schemaTexts {
 		t.Run(tt.name, func(t *testing.T) {
@@ -140,6 +143,9 @@ func TestSchemaAccepts(t *testing.T) {
 
 // TestSchemaIntegerRanges holds every integer near the bounds against them.
 func TestSchemaIntegerRanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	dice := rand.New(rand.NewPCG(7, 8))
 	for range 60 {
 		low := dice.IntN(2400) - 1200
@@ -229,6 +235,9 @@ func numbered(n int) string {
 
 // TestSchemaNumberRanges holds numbers of three decimals against bounds of two, in thousandths.
 func TestSchemaNumberRanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	dice := rand.New(rand.NewPCG(17, 18))
 	written := func(n int) string {
 		sign := ""

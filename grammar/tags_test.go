@@ -13,6 +13,9 @@ const twoTags = `{"type": "structural_tag", "structures": [
 	"triggers": ["<f"]}`
 
 func TestTags(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	g, err := CompileTags(twoTags)
 	if err != nil {
 		t.Fatal(err)

@@ -52,6 +52,9 @@ func figures(level, mean, tail float64) rl.Stats {
 
 // Ten thousand cycles of a gap that stays where it is raise nothing, whatever its noise and its level.
 func TestNoFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for i, n := range noises {
 		for _, level := range []float64{0, 1e-6, 2.8e-3, 0.09} {
 			t.Run(fmt.Sprint(n.name, " at ", level), func(t *testing.T) {
@@ -69,6 +72,9 @@ func TestNoFalseAlarms(t *testing.T) {
 
 // A drift that is planted after 300 quiet cycles is found: one that doubles the gap in 50 cycles before 120 have passed, in 100 before 160, in 300 before 280.
 func TestPlantedDriftIsFound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, n := range noises {
 		for _, tt := range []struct{ doubles, within int }{{50, 120}, {100, 160}, {300, 280}} {
 			for seed := range uint64(5) {

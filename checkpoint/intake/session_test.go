@@ -43,6 +43,9 @@ func respell(r *rand.Rand, x rl.Tensor) rl.Tensor {
 
 // Whatever the scheme, the spelling, the cut and the order: an engine holds the bytes that were saved.
 func TestTakeUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, format := range recipes {
 		m, want := describe(t, format), stored(t, format, 1)
@@ -72,6 +75,9 @@ func TestTakeUp(t *testing.T) {
 
 // Numbers that are sent for codes become the bytes that loading the same checkpoint gives.
 func TestPacksAsLoadingDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, format := range []string{"fp8", "fp8+fp4", "fp8-f32scales"} {
 		for _, of := range []dtype.Type{dtype.BF16, dtype.F32} {
 			from := plain(of, 3)

@@ -112,6 +112,9 @@ func TestPutStreamRefuses(t *testing.T) {
 
 // A folder is taken up as it is loaded: whatever its scheme and formats, the bytes are those of a new engine.
 func TestPutFolder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for i, of := range recipes {
 		for _, format := range recipes {
 			dir := save(t, stored(t, of, 1), []hf.Scheme{hf.Ref, hf.Wire}[i%2])

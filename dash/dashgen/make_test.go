@@ -15,6 +15,9 @@ import (
 
 // Two runs of one seed are the same bytes; the reward of each row is the mean of its samples to the last bit, and the parts of its clock add up.
 func TestMake(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	o := Default()
 	o.Cycles, o.Groups, o.N, o.Tokens, o.Keys, o.Bodies = 55, 2, 3, 8, 40, "last:2"
 	one, two := filepath.Join(t.TempDir(), "r"), filepath.Join(t.TempDir(), "r")

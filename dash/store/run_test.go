@@ -101,6 +101,9 @@ func raws(t testing.TB, dir string) []rawRow {
 
 // Every number that is answered stands so in the file, digit for digit.
 func TestRowsAreTheFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	r := smallRun(t)
 	h, err := r.Head(true)
 	if err != nil {
@@ -299,6 +302,9 @@ func TestGapsAndAttempts(t *testing.T) {
 
 // Columns that do not fit are read from the file again, and are the same.
 func TestColdColumns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	warm, cold := smallRun(t), smallRun(t)
 	cold.limit.Store(20 << 10)
 	h, err := warm.Head(true)

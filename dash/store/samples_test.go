@@ -131,6 +131,9 @@ func randomFilter(rng *rand.Rand) (string, holds) {
 
 // Random filters find what a scan of whole rows finds, page by page, in the order asked for.
 func TestFiltersAgainstScan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	r := smallRun(t)
 	all := everyRow(t, r.Dir())
 	rng := rand.New(rand.NewPCG(3, 4))
