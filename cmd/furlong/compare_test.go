@@ -118,7 +118,15 @@ func told(t *testing.T, dir, name string) []string {
 		}
 		prompt, rest := *s.Prompt, *s.Sample.Sample
 		rest.Prompt, rest.CachedTokens = nil, 0
-		out = append(out, fmt.Sprintf("%+v %+v %+v %q", prompt, rest, s.Row, s.Texts)) // shortest decimals name floats exactly
+		text := ""
+		for _, r := range []**rl.Routes{&rest.Experts, &rest.TrainExperts} {
+			if *r != nil {
+				text += fmt.Sprintf("%+v ", **r)
+			}
+			*r = nil
+		}
+		text += fmt.Sprintf("%+v %+v %+v %q", prompt, rest, s.Row, s.Texts) // shortest decimals name floats exactly
+		out = append(out, text)
 	}
 	return out
 }

@@ -96,7 +96,7 @@ func (j *job) evaluateOn(ctx context.Context, engine rl.RolloutEngine, cycle, la
 	values := map[string]float64{"eval/step": float64(cycle), "eval/lag_steps": float64(lag)}
 	var all []journal.Evaluation
 	for _, h := range j.evals.sets {
-		seen := &watched{RolloutEngine: engine}
+		seen := &watched{RolloutEngine: engine, experts: j.local != nil && engine == j.roll && j.told().Experts}
 		res, err := h.run(ctx, seen, j.policy.tok.Decode, nil)
 		if err != nil {
 			return err
@@ -256,10 +256,15 @@ func (h *heldOut) figures(e *rundir.Evaluation) map[string]float64 {
 // A watched engine remembers what it generated.
 type watched struct {
 	rl.RolloutEngine
+	experts bool // ask for those that tokens went to
 	samples []*rl.Sample
 }
 
 func (w *watched) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.Sample, error] {
+	reqs = slices.Clone(reqs)
+	for i := range reqs {
+		reqs[i].Report.Experts = reqs[i].Report.Experts || w.experts
+	}
 	return func(yield func(*rl.Sample, error) bool) {
 		for s, err := range w.RolloutEngine.Generate(ctx, reqs) {
 			if err == nil {

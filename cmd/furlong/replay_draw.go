@@ -29,7 +29,7 @@ func (r *replaying) draw(ctx context.Context, k kernels.Backend, from string) (e
 	}
 	defer os.RemoveAll(dir)
 	c := r.f.loop
-	c.Sampling, c.Report = r.f.sample.sampling(r.policy.tok), r.f.report()
+	c.Sampling, c.Report = r.f.sample.sampling(r.policy.tok), r.told()
 	c.ExitAfter, c.SaveEvery, c.Async, c.Sentinel = r.Cycle, 0, false, ""
 	loop := &orchestrator.Loop{
 		Config: c, Rollout: r.roll, Train: r.actor, Prompts: r.source, Grade: r.grade, Decode: r.policy.tok.Decode,

@@ -150,8 +150,12 @@ func (j *job) open() error {
 	if err != nil {
 		return err
 	}
+	experts, err := samples.ParseKeepExperts(j.f.run.Routes)
+	if err != nil {
+		return err
+	}
 	o := rundir.Options{
-		Now: time.Now, Log: j.log, Self: self, Planned: j.f.loop.Cycles, Keep: keep, Seen: j.seen,
+		Now: time.Now, Log: j.log, Self: self, Planned: j.f.loop.Cycles, Keep: keep, Experts: experts, Seen: j.seen,
 		Text: func(id int32) []byte { return []byte(j.policy.tok.Decode([]int32{id})) },
 	}
 	open := rundir.Create

@@ -84,6 +84,7 @@ func (j *job) newActor(k kernels.Backend) (*train.Engine, error) {
 	tc, steps := j.f.train, j.f.batch.Steps
 	tc.Optim = j.f.debug.optim(tc.Optim)
 	tc.Steps, tc.Planned, tc.MaxLength = steps, j.f.loop.Cycles*steps, j.f.sample.MaxTokens
+	tc.Tell = j.keepsExperts()
 	for _, w := range tc.Loss.Warnings(steps > 1 || tc.Loss.UseRollout) {
 		j.log.Warn("setting", "what", w)
 	}

@@ -48,6 +48,7 @@ type runFlags struct {
 	ID     string `flag:"run-id" help:"name of the run; without it, the time it began"`
 	Resume bool   `flag:"resume" help:"go on with the run in --run-dir from its newest checkpoint"`
 	Keep   string `flag:"keep-samples" help:"whose tokens stay on disk: all, last:N, every:K or worst:M cycles; their index rows always stay"`
+	Routes string `flag:"keep-experts" help:"of which of these tokens the experts that they went to stay too: all, worst:N (those before the N largest gaps of a cycle), none, or auto: all while a token's take at most 32 bytes, else worst:100. Servers of --rollout-url tell them with --enable-return-routed-experts"`
 	Ref    string `flag:"ref-load" help:"reference policy of --use-kl-loss or --kl-coef, in the Hugging Face layout; without it, the policy the run starts from"`
 	JSON   bool   `flag:"json" help:"print the closing table as one JSON object in the last line"`
 	Save   saveFlags
@@ -55,13 +56,13 @@ type runFlags struct {
 
 // Validate reports what is wrong with f, in the words of the flags.
 func (f runFlags) Validate() error {
-	if _, err := samples.ParseKeep(f.Keep); err != nil {
-		return err
-	}
+	_, keep := samples.ParseKeep(f.Keep)
+	_, routes := samples.ParseKeepExperts(f.Routes)
+	var resume error
 	if f.Resume && f.Dir == "" {
-		return errors.New("--resume needs --run-dir: which run shall go on?")
+		resume = errors.New("--resume needs --run-dir: which run shall go on?")
 	}
-	return nil
+	return errors.Join(keep, routes, resume)
 }
 
 // sampleFlags say how responses are drawn.
@@ -105,7 +106,7 @@ func newTrainFlags() *trainFlags {
 		model: defaultModel(), loop: orchestrator.Default(), sample: defaultSample(), rollout: rollout.Default(),
 		servers: sglang.Default(), train: train.Default(), data: data.Default(), reward: reward.Default(), eval: defaultEval(),
 	}
-	f.run.Keep, f.batch.Steps, f.teacher.Type = "all", 1, "megatron"
+	f.run.Keep, f.run.Routes, f.batch.Steps, f.teacher.Type = "all", "auto", 1, "megatron"
 	f.line.Layout = layout.Default()
 	f.run.Save, f.debug = defaultSave(), defaultDebug()
 	f.page, f.track = defaultPage(), defaultTrack()

@@ -89,7 +89,7 @@ func fit(file string, prompts []*rl.Prompt, context int) error {
 
 func (j *job) newLoop() *orchestrator.Loop {
 	c := j.f.debug.loop(j.f.loop)
-	c.Sampling, c.Report = j.f.sample.sampling(j.policy.tok), j.f.report()
+	c.Sampling, c.Report = j.f.sample.sampling(j.policy.tok), j.told()
 	l := &orchestrator.Loop{
 		Config: c, Rollout: j.roll, Train: j.trainer, Prompts: j.source, Grade: j.grade, Decode: j.policy.tok.Decode,
 		Watch: j.book, Clock: time.Now, Dir: checkpoints(j.dir.Path()), Epoch: j.dir.Attempt() - 1,

@@ -19,7 +19,7 @@ func (f *trainFlags) isRemote() bool { return len(f.servers.URLs) > 0 }
 func (j *job) newRollout(ctx context.Context, k kernels.Backend) (rl.RolloutEngine, error) {
 	if !j.f.isRemote() {
 		var err error
-		c, report := j.f.rollout, j.f.report()
+		c, report := j.f.rollout, j.told()
 		c.Experts, c.Entries = report.Experts, report.Entries
 		j.local, err = rollout.New(c, j.policy.twin(j.f.model), k)
 		return j.local, err

@@ -28,6 +28,7 @@ type Options struct {
 	Planned int                      // the last cycle of the plan
 	Text    func(token int32) []byte // what a token stands for; WriteSamples needs it
 	Keep    samples.Keep             // which bodies of samples stay
+	Experts samples.KeepExperts      // of which tokens their experts stay
 	Seen    func(metrics.Row)        // is told each row once it is written; nil for nobody
 }
 
@@ -162,7 +163,7 @@ func (d *Dir) openFiles() (err error) {
 	if err != nil || d.o.Text == nil {
 		return err
 	}
-	d.samples, err = samples.Open(filepath.Join(d.path, SamplesDir), samples.Options{Attempt: d.holder.Attempt, Text: d.o.Text, Log: d.o.Log})
+	d.samples, err = samples.Open(filepath.Join(d.path, SamplesDir), samples.Options{Attempt: d.holder.Attempt, Text: d.o.Text, Log: d.o.Log, Experts: d.o.Experts})
 	return err
 }
 
