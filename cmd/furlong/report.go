@@ -60,7 +60,7 @@ func (e *env) writeReport(o reportOptions) error {
 		return err
 	}
 	if r.Life.State == rundir.None && len(r.Rows) == 0 {
-		e.log.Warn("there is no run here yet", "dir", o.Dir)
+		return fmt.Errorf("%s holds no run: there are no rows in %s and no %s; name the directory that furlong train --run-dir was given", o.Dir, rundir.RowsFile, rundir.StatusFile)
 	}
 	s := r.Summary()
 	if s.PNG, err = writePNG(r, o.PNG); err != nil {
