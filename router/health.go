@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// retryStartup is how often a worker is looked at that was never healthy.
-const retryStartup = time.Second
+// retrySick is how often a worker is looked at that gets no requests: who waits for it should not wait for a look.
+const retrySick = time.Second
 
 // Run looks at the workers until ctx ends, and returns when nobody looks any more.
 func (r *Router) Run(ctx context.Context) {
@@ -49,12 +49,10 @@ func (r *Router) watch(ctx context.Context, w *worker) {
 
 // pause returns the time until the next look.
 func (r *Router) pause(w *worker) time.Duration {
-	select {
-	case <-w.ready:
+	if r.reg.isHealthy(w) {
 		return r.cfg.Every
-	default:
-		return min(retryStartup, r.cfg.Every)
 	}
+	return min(retrySick, r.cfg.Every)
 }
 
 // examine looks at a worker once.

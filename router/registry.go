@@ -206,6 +206,13 @@ func (r *registry) failed(w *worker, why error) bool {
 	return !w.gone() && w.failed(cmp.Or(w.spec.FailAfter, r.failAfter), why)
 }
 
+// isHealthy reports whether a worker gets requests.
+func (r *registry) isHealthy(w *worker) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return w.healthy
+}
+
 // describe notes what a worker told of itself.
 func (r *registry) describe(w *worker, f facts) {
 	r.mu.Lock()

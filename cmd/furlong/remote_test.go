@@ -23,8 +23,14 @@ type host struct {
 // hosts starts furlong serve or furlong router, and waits until it has an address. It ends with t.
 func hosts(t *testing.T, args ...string) *host {
 	t.Helper()
+	return hostsAt(t, "0", args...)
+}
+
+// hostsAt is hosts at a port.
+func hostsAt(t *testing.T, port string, args ...string) *host {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "address")
-	h := &host{Cmd: exec.Command("furlong", append(args, "--port", "0", "--port-file", file)...)}
+	h := &host{Cmd: exec.Command("furlong", append(args, "--port", port, "--port-file", file)...)}
 	var said bytes.Buffer
 	h.Stderr = &said
 	if err := h.Start(); err != nil {
