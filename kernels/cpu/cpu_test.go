@@ -23,7 +23,13 @@ func units(t testing.TB) map[string]*Backend {
 
 func TestConformance(t *testing.T) {
 	for name, b := range units(t) {
-		t.Run(name, func(t *testing.T) { kerneltest.Run(t, b) })
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "five" {
+				kerneltest.RunBeside(t, b)
+				return
+			}
+			kerneltest.Run(t, b)
+		})
 	}
 }
 
