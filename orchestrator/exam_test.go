@@ -28,7 +28,7 @@ func TestExamsGoOnBeside(t *testing.T) {
 			d.onCycle = func(c int) { close(trained[c]) }
 			var got []string
 			l.Examine = func(_ context.Context, c int, w rl.Weights) (func(context.Context) error, error) {
-				weights := s.policy[w.Version()]
+				weights := s.published(w.Version())
 				if weights != s.weights || w.Version() != l.version {
 					t.Errorf("cycle %d: weights %x of version %v, want %x of %v", c, weights, w.Version(), s.weights, l.version)
 				}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,8 +25,8 @@ import (
 type sum struct {
 	weights uint64
 	steps   int
-	policy  map[rl.Version]uint64 // what was published
-	poison  int                   // this many steps from now on are skipped
+	policy  *sync.Map // by version, what was published: it is read where samples are drawn meanwhile
+	poison  int       // this many steps from now on are skipped
 }
 
 func (s *sum) Score(context.Context, []*rl.Sample) error { return nil }
@@ -52,7 +53,7 @@ func (s *sum) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 }
 
 func (s *sum) Publish(v rl.Version) rl.Weights {
-	s.policy[v] = s.weights
+	s.policy.Store(v, s.weights)
 	return rltest.Weights{V: v, List: []rl.Tensor{{Name: "w", Type: "I64", Shape: []int{1}, Data: make([]byte, 8)}}}
 }
 
@@ -69,9 +70,16 @@ func (s *sum) Load(_ context.Context, dir string) error {
 	return err
 }
 
+// published returns the weights of a version, 0 where there is none.
+func (s *sum) published(v rl.Version) uint64 {
+	w, _ := s.policy.Load(v)
+	weights, _ := w.(uint64)
+	return weights
+}
+
 // answers draws each token from the policy's weights, the prompt and the seed; 0 ends a response.
 func (s *sum) answers(v rl.Version, r rl.Request, soFar []int32) (int32, float32) {
-	x := rl.MixSeed(0, s.policy[v], uint64(r.Prompt.Group), r.Sampling.Seed, uint64(len(soFar)))
+	x := rl.MixSeed(0, s.published(v), uint64(r.Prompt.Group), r.Sampling.Seed, uint64(len(soFar)))
 	return int32(x % 7), -float32(x%97) / 31
 }
 
@@ -162,7 +170,7 @@ func (d *diary) Cycle(r *Report) error {
 }
 
 func newLoop(dir, kind string, epoch int, d *diary) (*Loop, *sum) {
-	s := &sum{policy: map[rl.Version]uint64{}}
+	s := &sum{policy: &sync.Map{}}
 	c := Default()
 	c.Loop, c.Cycles, c.Batch, c.PerPrompt, c.SaveEvery, c.EvalEvery = kind, 6, 3, 4, 2, 0
 	c.Sampling.MaxTokens, c.Sampling.StopIDs = 9, []int32{0}
