@@ -104,12 +104,28 @@ type Inspect struct {
 	Ratio     []Number          `json:"ratio"`
 	Mask      []int             `json:"mask"`     // 1 for a token that trains; null: all do
 	Versions  []VersionRun      `json:"versions"` // over the whole response
-	Experts   []int             `json:"experts"`  // null: see Absent
+	Experts   *Routes           `json:"experts"`  // null: see Absent
 	Order     []int             `json:"order"`    // response tokens by |trainer - rollout|, largest first, at most 1,000
 	Absent    map[string]string `json:"absent"`   // why a column is null
 	Command   string            `json:"command"`  // that holds the two engines against each other over the newest checkpoint
 	Slots     []int             `json:"slots"`    // of its group
 	Served    string            `json:"served"`   // version after its cycle
+}
+
+// Routes are the experts behind the logprobs of response tokens: those that the token before chose, as far as they are kept.
+type Routes struct {
+	Layers  int     `json:"layers"`
+	Choices int     `json:"choices"` // experts of a token in each layer
+	Experts int     `json:"experts"` // of a layer
+	Tokens  []Route `json:"tokens"`  // in order; a token of which nothing is kept has none
+}
+
+// A Route is the experts behind one token's logprobs, layer by layer, in the router's order.
+type Route struct {
+	Pos     int   `json:"pos"`     // response token
+	Rollout []int `json:"rollout"` // when it was drawn; null: not known
+	Train   []int `json:"train"`   // in the trainer's pass; null: not known, or the same
+	Same    bool  `json:"same"`    // the trainer's are the rollout engine's, in the same order
 }
 
 // A VersionRun is a run of response tokens that one version chose.

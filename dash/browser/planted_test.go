@@ -19,6 +19,7 @@ type faults struct {
 			Pos     int     `json:"pos"`
 			Rollout float64 `json:"rollout"`
 			Train   float64 `json:"train"`
+			Layer   int     `json:"layer"` // in which the routers differ
 		} `json:"samples"`
 	} `json:"jump"`
 	Hostile int `json:"hostile"`

@@ -194,7 +194,8 @@ func (m *maker) jump(d *drawn, c int) {
 		}
 		at := jumpToken
 		s.LogProbs[at], s.TrainLogProbs[at] = -0.218, -11.427-float32(len(told))*-0.5
-		told = append(told, map[string]any{"slot": r.Slot, "pos": at, "rollout": s.LogProbs[at], "train": s.TrainLogProbs[at]})
+		routes(s, at-40, at+40)
+		told = append(told, map[string]any{"slot": r.Slot, "pos": at, "rollout": s.LogProbs[at], "train": s.TrainLogProbs[at], "layer": swayed})
 	}
 	m.plant("jump", map[string]any{"cycle": c, "group": group, "samples": told})
 }

@@ -26,6 +26,7 @@ const (
 	answers  = 8
 	layers   = 4
 	experts  = 16
+	choices  = 2 // experts of a token in each layer
 )
 
 func when(unix float64) string {

@@ -194,7 +194,10 @@ func inspect(s *samples.Stored, from, to int) *api.Inspect {
 	out := &api.Inspect{
 		Request: s.Request, ID: clean(s.Prompt.ID), Label: clean(s.Prompt.Label), Stop: s.Stop.String(), Why: clean(s.Why), Cached: s.CachedTokens, Retracted: s.Retractions,
 		Sampling: sampling(s.Sampling), Prompt: tokens(s.Prompt.Tokens, s.Texts[:p]), Response: tokens(s.Response[from:to], s.Texts[p+from:p+to]),
-		From: from, To: to, Len: n, Slots: []int{}, Absent: map[string]string{"experts": "which experts a token went to is not kept with samples; the page of experts shows their load"},
+		From: from, To: to, Len: n, Slots: []int{}, Absent: map[string]string{},
+	}
+	if out.Experts = routes(s, from, to); out.Experts == nil {
+		out.Absent["experts"] = "no experts of this sample were kept (--keep-experts says of which tokens they are; servers tell them with --enable-return-routed-experts); the page of experts shows their load"
 	}
 	for _, c := range []struct {
 		to   *[]api.Number

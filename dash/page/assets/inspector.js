@@ -7,6 +7,7 @@ import { count, finite, significant, signed } from "./format.js";
 import { facts } from "./group.js";
 import { modes } from "./bins.js";
 import { copy } from "./keys.js";
+import { routes } from "./routes.js";
 import { show, strip } from "./strip.js";
 
 export function inspector(ctx) {
@@ -101,7 +102,7 @@ export function inspector(ctx) {
         s.truncated ? row("after top-k, top-p", significant(s.truncated[k])) : null, s.reference ? row("reference logprob", significant(s.reference[k])) : null,
         row("entropy (trainer)", s.entropy ? `${significant(s.entropy[k])} nats` : "–"), row("version", v?.version ?? "–", v && v.from > 0 ? ` ${count(i - v.from)} tokens after the update` : s.served && v?.version !== s.served ? ` ${s.served} served after the cycle` : ""),
         row("in loss", s.weight(i) === 0 ? "no, masked" : "yes", s.ratio ? ` weight ${significant(s.ratio[k])}` : ""), row("bytes", bytesOf(s.response, k)), finite(s.sample.advantage) ? row("advantage", signed(s.sample.advantage, 3)) : null),
-      el("h2", "Experts by layer"), el("p.grey", s.experts ? null : s.absent?.experts || "not kept for this sample"),
+      routes(s, i),
       el("h2", "Hold the engines against each other"), el("p.grey", "This command scores both sides anew:"), el("pre.text", { tabindex: 0 }, data(s.command, 1000)),
       el("div.crumbs", el("button.button.main", { type: "button", onclick: () => copy(s.command, "Command copied") }, "Copy command"), el("button.button", { type: "button", onclick: () => copy(location.href, "Link copied") }, "Copy link ", el("kbd", "y")), el("a.button", { href: `${ask.base}/sample/${cycle}/${group}/${slot}${evaluation ? `?eval=${encodeURIComponent(evaluation)}` : ""}`, download: `sample-${cycle}-${group}-${slot}.json` }, "JSON")));
   }
