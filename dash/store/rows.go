@@ -153,9 +153,11 @@ func (s *selection) thin(cols []*column) []int {
 	}
 	need := make([]bool, len(s.all))
 	for _, c := range cols {
-		at, x, y := s.series(c, c.every() > 1)
+		at, x, y := s.drawn(c)
 		for _, i := range trend.Thin(x, y, lo, hi, s.ask.Pixels) {
-			need[at[i]] = true
+			if at[i] >= 0 {
+				need[at[i]] = true
+			}
 		}
 	}
 	var keep []int
@@ -175,6 +177,24 @@ func (s *selection) series(c *column, present bool) (at []int, x, y []float64) {
 			continue
 		}
 		at, x, y = append(at, i), append(x, p.x), append(y, v)
+	}
+	return at, x, y
+}
+
+// drawn returns the values of a column as they are drawn: where cycles are missing, and the series is one of every cycle, stands a row that breaks the line, whose place is -1.
+func (s *selection) drawn(c *column) (at []int, x, y []float64) {
+	if c.every() > 1 {
+		return s.series(c, true)
+	}
+	last := int32(math.MinInt32)
+	for i, p := range s.all {
+		if p.row >= 0 {
+			if last >= 0 && p.cycle > last+1 {
+				at, x, y = append(at, -1), append(x, p.x), append(y, math.NaN())
+			}
+			last = p.cycle
+		}
+		at, x, y = append(at, i), append(x, p.x), append(y, c.value(p.point))
 	}
 	return at, x, y
 }

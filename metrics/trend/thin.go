@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Thin returns which rows a picture of so many pixels from one x to another needs: of each column of pixels the first row, the last, the lowest and the highest. x
-// ascends. Up to four rows a pixel are kept as they are, and so is the row before and after the range, for lines that leave it. Of values that are not finite the first of
-// a run of them is kept, so that a gap stays a gap.
+// Thin returns which rows a picture of so many pixels from one x to another needs: of each column of pixels the first row, the last, the lowest and the highest, so that the line
+// through them passes through the same pixels as the line through all. x ascends. Up to four rows a pixel are kept as they are, and so is the row before and after the range, for
+// lines that leave it. Values that are not finite break the line: the first of a run of them is kept, so that a gap stays a gap, and the numbers on either side count for themselves.
 func Thin(x, y []float64, from, to float64, pixels int) []int {
 	first, _ := slices.BinarySearch(x, from)
 	last, _ := slices.BinarySearchFunc(x, to, func(v, to float64) int {
@@ -45,32 +45,53 @@ func column(x, from, to float64, pixels int) int {
 	return int(math.Floor((x - from) / (to - from) * float64(pixels)))
 }
 
-// extremes returns the rows from at to end that draw the column: its first and last, its lowest and highest, and the first that has no height.
+// runsMax is how many runs of numbers within one column of pixels are drawn each for itself. Where there are more, the column is drawn from its lowest to its highest.
+const runsMax = 16
+
+// extremes returns the rows from at to end that draw the column: the first and last, the lowest and highest of each run of numbers in it, and the first of each run of rows
+// that have no height.
 func extremes(y []float64, at, end int) []int {
-	keep := []int{at, end - 1}
-	low, high, gap := -1, -1, -1
-	for i := at; i < end; i++ {
-		switch {
-		case !Finite(y[i]):
-			if gap < 0 {
-				gap = i
-			}
-		case low < 0:
-			low, high = i, i
-		default:
-			if y[i] < y[low] {
-				low = i
-			}
-			if y[i] > y[high] {
-				high = i
-			}
+	var keep []int
+	runs := 0
+	for i := at; i < end; {
+		next := i + 1
+		for next < end && Finite(y[next]) == Finite(y[i]) {
+			next++
 		}
-	}
-	for _, i := range []int{low, high, gap} {
-		if i >= 0 {
+		if !Finite(y[i]) {
 			keep = append(keep, i)
+		} else {
+			low, high := lowHigh(y, i, next)
+			keep = append(keep, i, low, high, next-1)
+			runs++
 		}
+		i = next
+	}
+	if runs > runsMax {
+		keep = whole(y, at, end)
 	}
 	slices.Sort(keep)
 	return slices.Compact(keep)
+}
+
+// whole is extremes without regard to runs.
+func whole(y []float64, at, end int) []int {
+	low, high := lowHigh(y, at, end)
+	gap := at + slices.IndexFunc(y[at:end], func(v float64) bool { return !Finite(v) })
+	return []int{at, low, high, gap, end - 1}
+}
+
+// lowHigh returns the rows with the lowest and the highest number, of which there must be one.
+func lowHigh(y []float64, at, end int) (low, high int) {
+	low = at + slices.IndexFunc(y[at:end], Finite)
+	high = low
+	for i := low; i < end; i++ {
+		if Finite(y[i]) && y[i] < y[low] {
+			low = i
+		}
+		if Finite(y[i]) && y[i] > y[high] {
+			high = i
+		}
+	}
+	return low, high
 }

@@ -239,3 +239,26 @@ func TestThinByColumn(t *testing.T) {
 		}
 	}
 }
+
+// A column with a few gaps keeps the extremes of each piece between them; one with many is drawn as a whole, so that what is sent stays bounded.
+func TestThinBetweenGaps(t *testing.T) {
+	x, y := make([]float64, 4000), make([]float64, 4000)
+	for i := range x {
+		x[i], y[i] = float64(i), float64(i%3)
+	}
+	y[10], y[20], y[15], y[25] = math.NaN(), math.Inf(1), 50, -50
+	keep := Thin(x, y, 0, 4000, 10)
+	for _, i := range []int{0, 9, 10, 11, 15, 19, 20, 21, 25} {
+		if !slices.Contains(keep, i) {
+			t.Errorf("row %d is not kept of a column with two gaps: %v", i, keep[:12])
+		}
+	}
+	for i := range y {
+		if i%4 == 0 {
+			y[i] = math.NaN()
+		}
+	}
+	if keep := Thin(x, y, 0, 4000, 10); len(keep) > 5*11 || !slices.Contains(keep, 15) {
+		t.Errorf("%d rows are kept of columns that are full of gaps", len(keep))
+	}
+}
