@@ -94,25 +94,25 @@ func unreferenced(samples []*rl.Sample) (missing []*rl.Sample) {
 	return missing
 }
 
-// gradients runs all micro-batches of a step forward and backward and returns the step's sums. Gradients add up in the parameters.
+// gradients runs a step's samples forward, those that can pull at a weight backward as well, and returns the step's sums. Gradients add up in the
+// parameters.
 func (e *Engine) gradients(ctx context.Context, samples []*rl.Sample) (*loss.Sums, error) {
-	mean, err := e.meanWeight(ctx, samples)
+	loud, silent := e.audible(samples)
+	return e.pull(ctx, samples, loud, silent)
+}
+
+// pull is gradients with samples parted into those that go backward and those that don't.
+func (e *Engine) pull(ctx context.Context, samples, loud, silent []*rl.Sample) (*loss.Sums, error) {
+	ld, err := e.newLedger(ctx, samples)
 	if err != nil {
 		return nil, err
 	}
-	whole, spared := map[*rl.Sample]loss.Tokens{}, e.spared(samples)
-	for i, w := range e.weights(samples) {
-		t := loss.Tokens{Weight: w, Mean: mean, Advantages: e.ofTokens(samples[i])}
-		if spared != nil {
-			t.Spared = spared[i]
-		}
-		whole[samples[i]] = t
+	if err := e.listen(ctx, silent, ld); err != nil {
+		return nil, err
 	}
-	sums := &loss.Sums{}
-	err = e.lanes.run(ctx, "step", samples, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) {
-		e.micro(l, turn, p, whole, sums)
-	})
-	return sums, err
+	err = e.lanes.run(ctx, "step", loud, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) { e.micro(l, turn, p, ld) })
+	ld.close()
+	return &ld.sums, err
 }
 
 // weights returns what each token of each sample counts in the loss.
@@ -124,23 +124,15 @@ func (e *Engine) weights(samples []*rl.Sample) []float64 {
 	return e.cfg.Loss.Weights(lengths, e.cfg.MaxLength)
 }
 
-// micro runs one micro-batch forward and backward. Sums grow in the order of the micro-batches. whole holds what the whole batch decided of
-// each sample.
-func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, whole map[*rl.Sample]loss.Tokens, sums *loss.Sums) {
+// micro runs one micro-batch forward and backward. The ledger is written in the order of the micro-batches.
+func (e *Engine) micro(l *lane, turn *ops.Turn, p pass, ld *ledger) {
 	c := l.ctx().Taped()
 	c.Turn = turn
 	e.watchChoices(c, l, p)
 	lpT, entT := e.forward(c, e.actor, p)
 	lp, ent, dlp, dent := lpT.F32(), entT.F32(), c.Grad(lpT).F32(), c.Grad(entT).F32()
-	turn.Do(sums, func() {
-		p.each(func(s *rl.Sample, lo, hi int) {
-			t := whole[s]
-			if s.TrainLogProbs == nil {
-				s.TrainLogProbs, s.Entropy = clone(lp[lo:hi]), clone(ent[lo:hi])
-			}
-			t.New, t.Entropy = unmasked(s, lp[lo:hi]), unmasked(s, ent[lo:hi])
-			e.lose(s, t, dlp[lo:hi], dent[lo:hi], sums)
-		})
+	turn.Do(ld, func() {
+		p.each(func(s *rl.Sample, lo, hi int) { ld.enter(s, lp[lo:hi], ent[lo:hi], dlp[lo:hi], dent[lo:hi]) })
 	})
 	c.Unwind()
 }

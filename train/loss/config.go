@@ -48,6 +48,18 @@ func Default() Config {
 	}
 }
 
+// Silent says whether a sample of these advantages has no gradient, whatever the policy says of it: there is nothing in the loss but the policy term, and that is a
+// multiple of the advantage. tokens are the advantages of its tokens, nil where all have advantage.
+func (c Config) Silent(advantage float64, tokens []float64) bool {
+	if c.Type != "policy_loss" || c.Entropy != 0 || c.UseKL && c.KLCoef != 0 {
+		return false
+	}
+	if tokens == nil {
+		return advantage == 0
+	}
+	return !slices.ContainsFunc(tokens, func(a float64) bool { return a != 0 })
+}
+
 // The ways to weigh tokens.
 const (
 	TrajMean    = "traj-mean"               // mean over samples of the mean over tokens
