@@ -6,6 +6,6 @@
 // Shapes: a tab is one page with its console; whatever the console gets fails the test.
 // Units: those of the pages.
 // Errors: none; without a Chromium every test is skipped with a line that says so.
-// Sources: FURLONG_TEST_CHROMIUM names the browser, FURLONG_TEST_SCREENSHOTS a folder that keeps pictures, FURLONG_TEST_AXE a copy of axe.min.js,
-// FURLONG_TEST_PLACE a folder that keeps the runs for the next time.
+// Sources: pictures of each screen are kept in the folder screenshots, those of the run before taken out; FURLONG_TEST_SCREENSHOTS names another folder.
+// FURLONG_TEST_CHROMIUM names the browser, FURLONG_TEST_AXE a copy of axe.min.js, FURLONG_TEST_PLACE a folder that keeps the runs for the next time.
 package browser

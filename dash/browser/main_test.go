@@ -28,8 +28,29 @@ func within(m *testing.M) int {
 	}
 	if chromium() == "" {
 		fmt.Println("browser: no chromium is here, every test in a browser is SKIPPED")
+		return m.Run()
 	}
-	return m.Run()
+	if err := fresh(screenshots()); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	code := m.Run()
+	fmt.Println("browser: pictures of this run lie in", screenshots())
+	return code
+}
+
+// fresh makes a folder and takes the pictures of an earlier run out of it.
+func fresh(dir string) error {
+	old, err := filepath.Glob(filepath.Join(dir, "*.png"))
+	if err != nil {
+		return err
+	}
+	for _, f := range old {
+		if err := os.Remove(f); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o755)
 }
 
 // chromium is the path of the browser, empty if there is none.

@@ -183,23 +183,25 @@ func (tb *tab) drag(x0, y0, x1, y1 float64) {
 	tb.mouse(input.DispatchMouseEventTypeMouseReleased, x1, y1, chromedp.ButtonLeft, chromedp.ClickCount(1))
 }
 
-// shot keeps a picture of what is in view, if a folder for them is named.
-func (tb *tab) shot(name string) []byte {
+// screenshots is where pictures of a test run are kept, beside the tests unless another folder is named.
+func screenshots() string {
+	if dir := os.Getenv("FURLONG_TEST_SCREENSHOTS"); dir != "" {
+		return dir
+	}
+	return "screenshots"
+}
+
+// shot keeps a picture of what is in view.
+func (tb *tab) shot(name string) {
 	tb.t.Helper()
 	b, err := chromedp.Run(tb.ctx, chromedp.CaptureScreenshot())
 	if err != nil {
 		tb.t.Logf("no picture of %s: %v", name, err)
-		return nil
+		return
 	}
-	if dir := os.Getenv("FURLONG_TEST_SCREENSHOTS"); dir != "" {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			tb.t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), b, 0o644); err != nil {
-			tb.t.Fatal(err)
-		}
+	if err := os.WriteFile(filepath.Join(screenshots(), name+".png"), b, 0o644); err != nil {
+		tb.t.Fatal(err)
 	}
-	return b
 }
 
 // chart is where a cycle lies on a chart of the overview, in pixels of the window, and the plot's edges.

@@ -1,13 +1,14 @@
-// What all charts of a page share: the axis, the range shown, and the cycle under the cursor.
+// What all charts of a page share: the axis, the range shown, and the cycle under the cursor. A card enters itself here with its chart.
 import { change } from "./address.js";
 import { say } from "./dom.js";
 import { count, fixed, significant, duration, rate } from "./format.js";
 
-export const axes = { cycle: "cycle", step: "step", time: "time", tokens: "tokens" };
+export const axes = ["cycle", "step", "time", "tokens"];
 
 export class Board {
   constructor(q) {
     this.charts = new Set();
+    this.cards = new Set();
     this.cursor = null; // a cycle
     this.whole = [0, 1]; // range of x over all rows
     this.read(q);
@@ -16,9 +17,25 @@ export class Board {
   // read takes axis and range from the address.
   read(q) {
     const number = (s) => (s !== null && s !== "" && Number.isFinite(+s) ? +s : null);
-    this.axis = axes[q.get("x")] || "cycle";
+    this.axis = axes.includes(q.get("x")) ? q.get("x") : "cycle";
     this.from = number(q.get("from"));
     this.to = number(q.get("to"));
+  }
+
+  load(quiet) {
+    this.cards.forEach((c) => c.load(quiet));
+  }
+
+  redraw() {
+    this.charts.forEach((c) => c.redraw());
+  }
+
+  repaint() {
+    this.charts.forEach((c) => c.repaint());
+  }
+
+  close() {
+    this.cards.forEach((c) => c.close());
   }
 
   range() {
@@ -38,8 +55,7 @@ export class Board {
 
   // knows takes the range of all rows from an answer.
   knows(rows) {
-    if (rows.from === null || rows.to === null) return;
-    this.whole = [rows.from, rows.to];
+    if (rows.from !== null && rows.to !== null) this.whole = [rows.from, rows.to];
   }
 
   zoom(from, to) {
@@ -61,6 +77,10 @@ export class Board {
   first() {
     for (const c of this.charts) if (c.rows?.cycle.length) return c;
     return null;
+  }
+
+  focused() {
+    return [...this.charts].find((c) => c.focused);
   }
 
   cursorX() {
@@ -89,6 +109,14 @@ export class Board {
     while (i > 0 && chart.rows.x[i] > to) i--;
     while (i < cycles.length - 1 && chart.rows.x[i] < from) i++;
     this.point(cycles[i]);
+  }
+
+  // key does what the keys of all charts do, and says whether it was one.
+  key(e) {
+    const far = e.shiftKey ? 10 : 1, focused = this.focused();
+    const f = { "+": () => this.scale(0.5), "=": () => this.scale(0.5), "-": () => this.scale(2), 0: () => this.scale(0), ArrowLeft: () => this.step(-far, focused), ArrowRight: () => this.step(far, focused) }[e.key];
+    f?.();
+    return Boolean(f);
   }
 
   sentence() {

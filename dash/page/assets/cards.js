@@ -18,11 +18,12 @@ export function mark(name, { dash, width = 2, dot, hollow, faint, square }) {
 const entry = (name, how, ...words) => el("span", mark(name, how), ...words);
 const words = (...w) => el("span.last", ...w);
 
-const per = { cycle: [100, "per 100 cycles"], step: [100, "per 100 steps"], time: [3600, "an hour"], tokens: [1e6, "per million tokens"] };
+// Over what a slope is told, in the words of each axis.
+const per = { cycle: [100, "per 100"], step: [100, "per 100"], time: [3600, "an hour"], tokens: [1e6, "per million"] };
 
 function slope(fit, axis) {
-  const [times, unit] = per[axis];
-  return `${signed(fit.slope * times, 3)} ${unit} [${signed(fit.lo * times, 3)}, ${signed(fit.hi * times, 3)}]`;
+  const [times, unit] = per[axis], [value, lo, hi] = [fit.slope, fit.lo, fit.hi].map((v) => signed(v * times, 3));
+  return el("span.last", { title: `${value} ${unit}, 95 % interval ${lo} to ${hi}` }, mark("slate", { dash: "4 3" }), " fit ", el("b", `${value} ${unit}`), el("span.extra", ` [${lo}, ${hi}]`));
 }
 
 export function rewardCard() {
@@ -38,7 +39,7 @@ export function rewardCard() {
     key: (r, { axis }) => {
       const fit = r.fit[key];
       return [entry("blue", { width: 1, faint: 0.6 }, "per cycle"), r.window ? entry("blue", { width: 2.5 }, `average of ${r.window}`) : null,
-        fit ? el("span.last", mark("slate", { dash: "4 3" }), " fit ", el("b", slope(fit, axis).split(" [")[0]), el("span.extra", ` [${slope(fit, axis).split(" [")[1]}`)) : words("a fit needs 10 cycles")];
+        fit ? slope(fit, axis) : words("a fit needs 10 cycles")];
     },
     under: (ch, u, c) => band(u, c, ch.rows.fit[key]?.band, "slate", 0.14),
     over: (ch, u, c, r) => line(u, c, ch.rows.fit[key]?.line, "slate", r),
@@ -56,12 +57,19 @@ export function gapCard() {
     now: (r) => [significant(last(r.cols[mean])), el("small", ` p99 ${significant(last(r.cols[p99]))}`)],
     at: (r, i) => [significant(r.cols[mean][i]), el("small", ` p99 ${significant(r.cols[p99]?.[i])}`)],
     key: (r, { crowded }) => [entry("teal", {}, "mean"), entry("orange", {}, "p99"), words(crowded ? "update after each cycle" : "ticks: updates")],
-    sentence: (r) => {
-      const v = r.cols[mean] || [], seen = v.filter(finite);
-      return seen.length && seen.every((y) => y === 0) && (r.cols[max] || []).every((y) => !y) ? `0 in all ${count(r.kept < r.total ? r.total : seen.length)} cycles: the same bits.` : null;
+    sentence: (r, board) => {
+      const seen = (r.cols[mean] || []).filter(finite), n = r.kept < r.total ? r.total : seen.length;
+      if (!seen.length || !seen.every((y) => y === 0) || !(r.cols[max] || []).every((y) => !y)) return null;
+      return el("div", el("b", n === 1 ? "0 in the one cycle: the same bits." : `0 in all ${count(n)} cycles: the same bits.`), updateWords(board).map((words) => el("p", words)));
     },
     over: (ch, u, c, r) => updates(ch, u, c, r),
   };
+}
+
+// updateWords says where updates went otherwise than most, as the lines of the chart do.
+function updateWords(board) {
+  const cycles = Map.groupBy((board.marks || []).filter((m) => m.word), (m) => m.word);
+  return [...cycles].map(([word, all]) => `${word === "skipped" ? "step skipped" : `update ${word}`}: ${all.length > 1 ? "cycles" : "cycle"} ${all.slice(0, 8).map((m) => count(m.cycle)).join(", ")}${all.length > 8 ? " …" : ""}`);
 }
 
 // updates are ticks of 4 px at the foot, left out where they would touch.
@@ -72,6 +80,9 @@ function updates(ch, u, c, r) {
   c.fillStyle = colour("slate");
   if (!crowded) for (const x of at) c.fillRect(x - r / 2, u.bbox.top + u.bbox.height - 4 * r, r, 4 * r);
 }
+
+// passKs are those of the k that are drawn; the first at least.
+export const passKs = (ks) => { const drawn = [1, 2, 4, 8].filter((k) => ks.includes(k)); return drawn.length ? drawn : [1]; };
 
 // passCard is for one held-out set; ks are the k of its pass@k.
 export function passCard(name, ks, info) {
@@ -142,7 +153,7 @@ export function phaseCard(parts) {
   parts = inOrder(parts);
   const busy = "perf/rollout_time", overlap = "perf/overlap_ratio", step = "perf/step_time";
   return {
-    id: "phases", title: "Time by phase", unit: "seconds a cycle", keys: [...parts, step, busy, overlap], every: true, right: 96, parts,
+    id: "phases", title: "Time by phase", unit: "seconds a cycle", keys: [...parts, step, busy, overlap], every: true, right: 104, parts,
     help: "The trainer's clock: what it did or waited for. The parts add up to the cycle's wall time.",
     series: parts.map((key) => ({ key, name: lookOf(key)[1], colour: lookOf(key)[0], none: true, width: 0 })),
     tips: (ch, i) => [["cycle", verbatim(ch.rows.cols[step]?.[i])], ...(ch.rows.cols[overlap]?.[i] > 0 ? [["rollout busy", verbatim(ch.rows.cols[busy][i])]] : [])],
@@ -212,7 +223,7 @@ function shares(ch, u, sums, r) {
 export function stalenessCard(serving, bound) {
   const [mean, max] = ["rollout/staleness/mean", "rollout/staleness/max"];
   return {
-    id: "staleness", title: "Staleness", unit: "versions behind", keys: [mean, max], zero: true,
+    id: "staleness", title: "Staleness", unit: "versions behind", keys: [mean, max], zero: true, whole: true,
     help: "How many versions behind the served one the weights were that chose a trained token.",
     series: [{ key: mean, name: "mean", colour: "teal", width: 1.75, step: true }, { key: max, name: "max", colour: "slate", none: true }],
     now: (r) => whole(last(r.cols[mean])), at: (r, i) => whole(r.cols[mean][i]),
@@ -233,7 +244,7 @@ export function plainCard(info, title) {
   const name = unit === "1" || unit === "nats" && /grad_norm|^train\/lr/.test(key) ? "" : unit;
   return {
     id: key, title: title || key, unit: name, keys: [key], share: unit === "share", help: info.meaning,
-    zero: unit === "tokens" || unit === "s",
+    zero: unit === "tokens" || unit === "s", whole: ["experts", "versions"].includes(unit),
     series: [{ key, name: title ? key : "value", colour: seriesColour(key), width: 1.5, joined: info.every > 1, dots: info.every > 1 ? 5 : 0 }],
     now: (r) => byUnit(last(r.cols[key]), unit), at: (r, i) => byUnit(r.cols[key][i], unit),
     key: () => [words(info.meaning || "not a series of this program")],

@@ -11,7 +11,7 @@ const font = "11px system-ui, sans-serif";
 // joined lines pass over nulls, `from` picks another column than the stored one.
 export class Chart {
   constructor(host, spec, board) {
-    Object.assign(this, { host, spec, board, rows: null, table: false });
+    Object.assign(this, { host, spec, board, rows: null, table: false, event: null });
     this.tip = el("div.tip", { hidden: true });
     host.append(this.tip);
     board.charts.add(this);
@@ -90,7 +90,7 @@ export class Chart {
       },
       axes: [
         { ...axis, grid: { show: false }, size: 22, space: 56, incrs: board.axis === "time" ? clockSteps : wholeSteps, values: (_, v) => v.map((x) => tick(board.axis, x)) },
-        { ...axis, grid, size: 40, space: 26, splits: spec.log ? (u) => this.logSplits(u) : undefined, values: (u, v) => this.yLabels(v), filter: spec.log ? (_, v) => v : undefined },
+        { ...axis, grid, size: 40, space: 26, incrs: spec.whole ? wholeSteps : undefined, splits: spec.log ? (u) => this.logSplits(u) : undefined, values: (u, v) => this.yLabels(v), filter: spec.log ? (_, v) => v : undefined },
       ],
       series: [{}, ...spec.series.map((s) => this.line(s))],
       cursor: { y: false, drag: { x: true, y: false, setScale: false, dist: 5 }, points: { size: (u, i) => (spec.series[i - 1].none ? 0 : 7), fill: (u, i) => colour(spec.series[i - 1].colour), stroke: () => colour("panel"), width: (u, i, size) => (size ? 1 : 0) } },
@@ -169,7 +169,7 @@ export class Chart {
       if (this.spec.log) return v >= 0.01 && v < 1e4 ? String(v) : v.toExponential(0).replace("e+", "e").replace("-", "−");
       if (Math.abs(v) >= 1000) return rate(v).replace(".0k", "k").replace(".0M", "M").replace("-", "−");
       if (v !== 0 && step < 0.001) return significant(v, 2);
-      return fixed(v, step >= 1 ? 0 : step >= 0.1 ? 1 : step >= 0.01 ? 2 : 3);
+      return fixed(v, [0, 1, 2].find((n) => Math.abs(step * 10 ** n - Math.round(step * 10 ** n)) < 1e-6) ?? 3);
     });
   }
 
@@ -234,17 +234,17 @@ export class Chart {
     }
   }
 
-  // alarms puts a triangle over each cycle in which an alarm was raised, and words at an update that went badly.
+  // alarms puts a triangle over each cycle in which an alarm was raised or a run went on; what became of an update is a word, and in one chart only.
   alarms(u, c, r) {
     let last = -Infinity;
     for (const m of this.board.marks || []) {
       const x = this.xOf(m.cycle);
-      if (x === null || x < u.scales.x.min || x > u.scales.x.max) continue;
+      if (x === null || x < u.scales.x.min || x > u.scales.x.max || (m.word && !this.spec.marks)) continue;
       const at = u.valToPos(x, "x", true), near = at - last < 7 * r;
-      c.strokeStyle = c.fillStyle = colour(m.kind === "resume" ? "grey" : "warn", m.old ? 0.5 : 1);
+      c.strokeStyle = c.fillStyle = colour(m.kind === "alarm" ? "warn" : "grey", m.old ? 0.5 : 1);
       if (!near || m.stands) dashes(c, at, u.bbox.top, u.bbox.top + u.bbox.height, r);
-      if (!near) triangle(c, at, u.bbox.top - 2 * r, 4.5 * r);
-      if (m.word && this.spec.marks) word(c, m.word, at + 4 * r, u.bbox.top + 10 * r, r);
+      if (m.word) word(c, m.word, at + 4 * r, u.bbox.top + 10 * r, r);
+      else if (!near) triangle(c, at, u.bbox.top - 2 * r, 4.5 * r);
       if (!near) last = at;
     }
   }
@@ -267,7 +267,8 @@ export class Chart {
   }
 
   hovered(u) {
-    if (this.quiet) return;
+    if (this.quiet || u.cursor.event === this.event) return; // a new range or axis moves no pointer
+    this.event = u.cursor.event;
     if (u.cursor.left < 0 || u.cursor.idx === null || u.cursor.idx === undefined) {
       this.tip.hidden = true;
       if (this.board.by === this) this.board.point(null, this); // else another chart has the pointer by now

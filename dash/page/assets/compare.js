@@ -2,12 +2,13 @@
 import { el, fill } from "./dom.js";
 import { data } from "./text.js";
 import { change, to } from "./address.js";
-import { failed, keysOf } from "./api.js";
+import { keysOf } from "./api.js";
 import { Board } from "./board.js";
 import { card } from "./deck.js";
 import { mark } from "./cards.js";
 import { written } from "./config.js";
-import { byUnit, count, finite, interval, signed, states } from "./format.js";
+import { byUnit, count, finite, interval, signed } from "./format.js";
+import { answering, empty, seg, stateOf, table } from "./parts.js";
 
 // What is laid over each other: key, title, unit, colour, scale.
 const charts = [
@@ -16,42 +17,36 @@ const charts = [
 ];
 
 export function compare(ctx) {
-  const a = ctx.q.get("a"), b = ctx.q.get("b"), node = el("div.stack", el("p.grey", "Reading…"));
-  let board = new Board(ctx.q), cards = [], first = null;
-  const close = () => cards.forEach((c) => c.close());
+  const a = ctx.q.get("a"), b = ctx.q.get("b"), node = el("div.stack", el("p.grey", "Reading…")), board = new Board(ctx.q);
+  let known = false;
 
-  if (!a || !b) return { node: el("div.empty", el("b", "Two runs are needed"), el("a", { href: "/" }, "Tick two in the list")) };
+  if (!a || !b) return { node: empty("Two runs are needed", el("a", { href: "/" }, "Tick two in the list")) };
 
-  async function load() {
-    try {
-      const r = await ctx.get("/api/compare", { a, b, x: board.axis === "time" ? "cycle" : board.axis, px: 400, keys: keysOf(["rollout/raw_reward"]) });
-      show(r);
-    } catch (e) {
-      if (e.name !== "AbortError") fill(node, failed(e));
-    }
-  }
+  // asked is what the server says of both, on an axis that both have.
+  const asked = (p) => ctx.get("/api/compare", { a, b, keys: p.keys, x: board.axis === "time" ? "cycle" : board.axis, px: p.px });
+  const load = answering(node, async () => show(await asked({ keys: keysOf(["rollout/raw_reward"]), px: 400 })));
 
   function show(r) {
-    close();
-    first = r;
+    board.close();
+    known = true;
     const pass = r.keys.find((k) => /^eval\/.*-pass@1$/.test(k));
     const specs = charts.map(([key, ...rest]) => [key === "pass" ? pass : key, ...rest]).filter(([key]) => key && r.keys.includes(key));
-    const axis = el("span.seg", { role: "group", "aria-label": "Axis" }, ["cycle", "step", "tokens"].map((v) => el("button", { type: "button", "aria-pressed": String(v === board.axis), onclick: () => change({ x: v === "cycle" ? null : v, from: null, to: null }) }, v)));
-    cards = specs.map((s, i) => card(spec(...s), board, both(), { class: i < 3 ? "span-4" : "span-3 low", csv: () => null }));
-    fill(node, el("div.bar", el("h1", "Compare"), name("A", r.a, ""), name("B", r.b, "4 3"), axis), r.warn.map((w) => el("p.failed", "▲ ", data(w))), differ(r), el("div.grid", cards.map((c) => c.node)), evals(r));
+    const axis = seg("Axis", ["cycle", "step", "tokens"].map((v) => [v, v]), (v) => v === board.axis, (v) => change({ x: v === "cycle" ? null : v, from: null, to: null }));
+    const cards = specs.map((s, i) => card(spec(...s), board, both, { class: i < 3 ? "span-4" : specs.length === 7 ? "span-3 low" : "span-4 low", csv: () => null }));
+    fill(node, el("div.bar", el("h1", "Compare"), name("A", r.a, ""), name("B", r.b, "4 3"), axis), r.warn.length ? el("ul.failed", r.warn.map((w) => el("li", el("span.warn", "▲ "), data(w)))) : null, differ(r), el("div.grid", cards.map((c) => c.node)), evals(r));
   }
 
-  const name = (letter, head, dash) => el("span.pill", mark("blue", { dash }), el("b", letter), el("a", { href: to(head.run, "") }, data(head.run, 60)), el("span.grey", ` ${(states[head.state] || [0, head.state])[1]}, ${count(head.rows)} cycles`));
+  const name = (letter, head, dash) => el("span.pill", mark("blue", { dash }), el("b", letter), el("a", { href: to(head.run, "") }, data(head.run, 60)), el("span.grey", ` ${stateOf(head.state)[1]}, ${count(head.rows)} cycles`));
 
   // both asks for the rows of the two and lays them on one axis.
-  const both = () => async (p) => {
-    const r = await ctx.get("/api/compare", { a, b, keys: p.keys, x: p.x === "time" ? "cycle" : p.x, px: p.px }), [one, two] = [r.rows_a, r.rows_b];
+  async function both(p) {
+    const { rows_a: one, rows_b: two } = await asked(p);
     const key = decodeURIComponent(p.keys.replaceAll("%2C", ",")), at = new Map();
     one.x.forEach((x, i) => at.set(x, [x, one.cycle[i], one.cols[key]?.[i], undefined]));
     two.x.forEach((x, i) => { const row = at.get(x) || [x, two.cycle[i], undefined, undefined]; row[3] = two.cols[key]?.[i]; at.set(x, row); });
     const rows = [...at.values()].sort((u, v) => u[0] - v[0]), from = [one.from, two.from].filter(finite), till = [one.to, two.to].filter(finite);
     return { x: rows.map((v) => v[0]), cycle: rows.map((v) => v[1]), cols: { [key]: rows.map((v) => v[2] ?? null), b: rows.map((v) => v[3] ?? null) }, avg: {}, fit: {}, gaps: [], lost: [], odd: {}, total: rows.length, kept: rows.length, from: Math.min(...from), to: Math.max(...till) };
-  };
+  }
 
   function spec(key, title, unit, colour, scale) {
     return {
@@ -62,14 +57,17 @@ export function compare(ctx) {
   }
 
   function differ(r) {
-    if (!r.differ.length) return el("div.panel", el("p", `No setting differs: ${count(r.same)} are equal.`));
-    return el("details.panel", { open: true }, el("summary", el("b", `${count(r.differ.reduce((n, g) => n + g.settings.length, 0))} settings differ`), el("span.grey", `, ${count(r.same)} are equal`)),
-      el("table.cards-table", el("thead", el("tr", ["", "setting", "A", "B"].map((h) => el("th", h)))), el("tbody", r.differ.flatMap((g) => g.settings.map((s, i) => el("tr", el("td.grey", i ? "" : g.group), el("td", data(s.name, 120)), el("td.mono", { title: s.origin_a }, data(written(s.a), 200)), el("td.mono", { title: s.origin_b }, data(written(s.b), 200))))))));
+    const n = r.differ.reduce((sum, g) => sum + g.settings.length, 0);
+    if (!n) return el("div.panel", el("p", `No setting differs: ${count(r.same)} are equal.`));
+    const rows = r.differ.flatMap((g) => g.settings.map((s, i) => [el("span.grey", i ? "" : g.group), data(s.name, 120), el("span.mono", { title: s.origin_a }, data(written(s.a), 200)), el("span.mono", { title: s.origin_b }, data(written(s.b), 200))]));
+    return el("details.panel", { open: n <= 12 }, el("summary", el("b", `${count(n)} ${n === 1 ? "setting differs" : "settings differ"}`), el("span.grey", `, ${count(r.same)} are equal`)), table(["", "!setting", "A", "B"], rows, { class: "cards-table" }));
   }
 
   function evals(r) {
     if (!r.evals.length) return el("p.grey", "No evaluation that both have.");
-    return el("div.panel", el("h2", "Evaluations, B minus A, paired by problem"), el("table", el("tbody", r.evals.map((e) => el("tr", el("td", data(e.name, 60)), el("td", `cycle ${count(e.cycle_a)} and ${count(e.cycle_b)}`), el("td", el("b", `pass@${e.paired.k} ${signed(e.paired.diff)} ${interval(e.paired.lo, e.paired.hi)}`)), el("td.grey", `${count(e.paired.gained.length)} gained, ${count(e.paired.lost.length)} lost, ${count(e.paired.unchanged)} unchanged of ${count(e.paired.problems)}`))))));
+    const row = ({ name, cycle_a, cycle_b, paired: p }) => [data(name, 60), `cycle ${count(cycle_a)} and ${count(cycle_b)}`, el("b", `pass@${p.k} ${signed(p.diff)} ${interval(p.lo, p.hi)}`),
+      el("span.grey", `${count(p.gained.length)} gained, ${count(p.lost.length)} lost, ${count(p.unchanged)} unchanged of ${count(p.problems)}`)];
+    return el("div.panel", el("h2", "Evaluations, B minus A, paired by problem"), table(["", "", "", ""], r.evals.map(row)));
   }
 
   return {
@@ -77,15 +75,12 @@ export function compare(ctx) {
     update(q) {
       const axis = board.axis;
       board.read(q);
-      if (!first || axis !== board.axis) { board.whole = [0, 1]; return load(); }
-      cards.forEach((c) => c.chart.redraw());
+      if (known && axis === board.axis) return board.redraw();
+      board.whole = [0, 1];
+      load();
     },
-    repaint: () => cards.forEach((c) => c.chart.repaint()),
-    key(e) {
-      const f = { "+": () => board.scale(0.5), "-": () => board.scale(2), 0: () => board.scale(0), ArrowLeft: () => board.step(e.shiftKey ? -10 : -1), ArrowRight: () => board.step(e.shiftKey ? 10 : 1) }[e.key];
-      f?.();
-      return Boolean(f);
-    },
-    close,
+    repaint: () => board.repaint(),
+    key: (e) => board.key(e),
+    close: () => board.close(),
   };
 }

@@ -2,9 +2,9 @@
 import { el, fill } from "./dom.js";
 import { data } from "./text.js";
 import { change } from "./address.js";
-import { failed } from "./api.js";
 import { count } from "./format.js";
 import { copy } from "./keys.js";
+import { answering, button, finder, table } from "./parts.js";
 
 // written is a setting's value in one line.
 export function written(v) {
@@ -12,28 +12,34 @@ export function written(v) {
 }
 
 export function config(ctx) {
-  const search = el("input", { type: "search", "aria-label": "Find a setting", placeholder: "name, value or origin", oninput: () => change({ q: search.value || null }, true) }), list = el("div.stack"), status = el("span.end", { role: "status" });
-  const node = el("div", el("div.bar", el("h1", "Config"), search, el("button.button", { type: "button", onclick: () => copy(flags(), "Flags copied") }, "Copy as flags"), status), list);
+  const search = finder("Find a setting", "name, value or origin", () => change({ q: search.value || null }, true));
+  const list = el("div.stack"), status = el("span.end", { role: "status" });
+  const node = el("div", el("div.bar", el("h1", "Config"), search, button("Copy as flags", () => copy(flags(), "Flags copied")), status), list);
   let c = null;
-
-  ctx.ask("/config").then((r) => { c = r; draw(); }, (e) => e.name !== "AbortError" && fill(list, failed(e)));
 
   const flags = () => c.settings.filter((s) => s.differs && !s.secret).map((s) => `--${s.name} ${quoted(written(s.value))}`).join(" ");
   const quoted = (v) => (/^[\w./:=,+-]+$/.test(v) ? v : `'${v.replaceAll("'", "'\\''")}'`);
+  const fits = (s, words) => words.every((w) => `${s.name} ${written(s.value)} ${s.origin}`.toLowerCase().includes(w));
 
   function draw() {
-    const want = search.value.toLowerCase().split(/\s+/).filter(Boolean), found = c.settings.filter((s) => want.every((w) => `${s.name} ${written(s.value)} ${s.origin}`.toLowerCase().includes(w)));
-    const differs = found.filter((s) => s.differs), rest = found.filter((s) => !s.differs);
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), found = c.settings.filter((s) => fits(s, words));
     status.textContent = `${count(found.length)} of ${count(c.settings.length)} settings`;
-    fill(list, c.attempts.map((a) => el("div.panel", el("h2", `Attempt ${a.attempt} was started with other settings`), el("ul", a.changes.map((x) => el("li", data(x.name), ": ", data(written(x.was), 200), " → ", data(written(x.now), 200)))))),
-      table("Differs from recipe and default", differs), table("As recipe and default say", rest));
+    fill(list, c.attempts.map(changed), settings("Differs from recipe and default", found.filter((s) => s.differs)), settings("As recipe and default say", found.filter((s) => !s.differs)));
   }
 
-  function table(title, rows) {
+  function changed(a) {
+    const lines = a.changes.map((x) => el("li", data(x.name), ": ", data(written(x.was), 200), " → ", data(written(x.now), 200)));
+    return el("div.panel", el("h2", `Attempt ${a.attempt} was started with other settings`), el("ul", lines));
+  }
+
+  function settings(title, rows) {
     if (!rows.length) return null;
-    return el("div.panel", el("h2", `${title} `, el("span.grey", count(rows.length))), el("table.cards-table", el("thead", el("tr", ["setting", "value", "origin"].map((h) => el("th", h)))), el("tbody", rows.map((s) => el("tr", el("td.full", data(s.name, 120)), el("td.mono", s.secret ? el("span.grey", "secret, not written") : data(written(s.value), 400)), el("td.grey", data(s.origin, 120)))))));
+    const value = (s) => el("td.mono", s.secret ? el("span.grey", "secret, not written") : data(written(s.value), 400));
+    return el("div.panel", el("h2", title, el("span.grey", ` ${count(rows.length)}`)),
+      table(["!setting", "value", "origin"], rows.map((s) => [data(s.name, 120), value(s), el("span.grey", data(s.origin, 120))]), { class: "cards-table settings" }));
   }
 
+  answering(list, async () => { c = await ctx.ask("/config"); draw(); })();
   return {
     node,
     update(q) {

@@ -11,6 +11,7 @@ export function card(spec, board, source, options = {}) {
   const node = el("figure.card", { "data-id": spec.id, class: options.class || "" }, el("header", el("h2", spec.title), el("span.unit", { title: spec.help || null }, spec.unit), now), key, plot);
   const chart = new Chart(plot, spec, board), message = el("div.says", hide);
   const state = { node, chart, spec, seen: false, stale: true, close };
+  board.cards.add(state);
 
   const atCursor = () => {
     const i = chart.indexOf(board.cursor);
@@ -46,14 +47,14 @@ export function card(spec, board, source, options = {}) {
 
   function show(rows) {
     const nothing = !spec.keys.some((k) => rows.cols[k]?.some((v) => v !== null && v !== undefined));
-    const sentence = spec.sentence?.(rows);
+    const sentence = spec.sentence?.(rows, board);
     if (nothing) return say(rows.total ? options.missing?.(spec) || "This run has no such series." : "No cycle yet.");
     chart.show(rows);
     drawKey();
     atCursor();
     plot.setAttribute("aria-label", describe(rows));
-    if (sentence) say(sentence, true);
-    else chart.u && (chart.u.root.hidden = false);
+    if (sentence) say(sentence);
+    else if (chart.u) chart.u.root.hidden = false;
     return true;
   }
 
@@ -78,6 +79,7 @@ export function card(spec, board, source, options = {}) {
   function close() {
     look.disconnect();
     chart.close();
+    board.cards.delete(state);
   }
   return state;
 }

@@ -87,6 +87,12 @@ export function colour(name, alpha) {
   return alpha === undefined ? c : c.replace(/^rgb\((.*)\)$/, `rgba($1, ${alpha})`);
 }
 
+// mixed is the colour a part of the way from one value to another, both as colour gives them.
+export function mixed(a, b, part) {
+  const [x, y] = [a, b].map((s) => s.match(/[\d.]+/g).map(Number));
+  return `rgb(${[0, 1, 2].map((i) => Math.round(x[i] + (y[i] - x[i]) * part)).join(" ")})`;
+}
+
 // forgetColours is called when the theme changes.
 export function forgetColours() {
   known = new Map();

@@ -2,65 +2,64 @@
 import { el, fill } from "./dom.js";
 import { data } from "./text.js";
 import { change, inRun, to } from "./address.js";
-import { failed } from "./api.js";
-import { byUnit, clock, count, duration, finite, fixed, share, significant, verdictWords } from "./format.js";
+import { byUnit, clock, count, duration, finite, fixed, share, significant } from "./format.js";
 import { note, noteOf } from "./notes.js";
+import { answering, button, step, table, verdictOf } from "./parts.js";
 
 export function drawer(ctx, cycle, key) {
   const { ask, run } = ctx, before = document.activeElement, body = el("div", el("p.grey", "Reading…"));
-  const title = el("h1", { tabindex: -1 }, `Cycle ${count(cycle)}`), steps = el("span");
+  const title = el("h1", { tabindex: -1 }, `Cycle ${count(cycle)}`), steps = el("span.steps");
+  const shut = () => change({ c: null, key: null });
   const node = el("aside.drawer", { role: "dialog", "aria-label": `Cycle ${cycle}` },
-    el("div.top", title, steps, el("button.button", { type: "button", title: "Mark with a note (m)", onclick: () => note(run, `cycle ${cycle}`) }, "Mark"),
-      el("button.button", { type: "button", "aria-label": "Close", onclick: shut }, "✕")), body);
+    el("div.top", title, steps, button("Mark", () => note(run, `cycle ${cycle}`), { title: "Mark with a note (m)" }), button("✕", shut, { "aria-label": "Close" })), body);
   document.getElementById("over").append(node);
   title.focus();
   node.addEventListener("keydown", (e) => e.key === "Tab" && inside(e, node));
+  answering(body, async () => show(await ask(`/cycle/${cycle}`, { key })))();
 
-  function shut() {
-    change({ c: null, key: null });
-  }
-
-  ask(`/cycle/${cycle}`, { key }).then(show, (e) => e.name !== "AbortError" && fill(body, failed(e)));
-
-  function show(c) {
-    const step = (n, word, glyph, k) => el("a.button", { class: word, href: n === null ? "#" : with_(n), "aria-disabled": n === null ? "true" : null, "aria-label": `${word === "prev" ? "Previous" : "Next"} cycle`, title: `${word} (${k})` }, glyph);
-    fill(steps, c.prev === null ? null : step(c.prev, "prev", "‹", ","), " ", c.next === null ? null : step(c.next, "next", "›", "."));
-    const mine = noteOf(run, `cycle ${cycle}`);
-    fill(body, el("p.lead", data(c.sentence, 900)),
-      el("p.grey", [c.versions.length ? `Tokens of ${c.versions.join(", ")}` : null, c.served ? `${c.served} served after it` : null, `attempt ${c.attempt}`, clock(c.time)].filter(Boolean).join(" · ")),
-      mine ? el("p", "Your note: ", data(mine)) : null, samples(c), moved(c), events(c), values(c),
-      el("p", el("a", { href: to(run, "time", { c: cycle }) }, "Time of this cycle"), " · ", el("a", { href: to(run, "samples", { q: `cycle:${cycle}` }) }, "All its samples"), " · ", el("a", { href: to(run, "experts", { c: cycle }) }, "Experts")));
-  }
-
-  function with_(n) {
+  // address is that of this view with other parameters.
+  function address(parameters) {
     const q = new URLSearchParams(location.search);
-    q.set("c", n);
+    for (const [k, v] of Object.entries(parameters)) q.set(k, v);
     return location.pathname + "?" + q;
   }
 
+  function show(c) {
+    const at = (n) => (n === null ? null : address({ c: n })), mine = noteOf(run, `cycle ${cycle}`);
+    fill(steps, step(at(c.prev), "‹", "Previous cycle", ","), " ", step(at(c.next), "›", "Next cycle", "."));
+    const facts = [c.versions.length ? `Tokens of ${c.versions.join(", ")}` : null, c.served ? `${c.served} served after it` : null, c.attempt > 1 ? `attempt ${c.attempt}` : null, clock(c.time)];
+    fill(body, el("p.lead", data(c.sentence, 900)), el("p.grey", facts.filter(Boolean).join(" · ")), mine ? el("p", "Your note: ", data(mine)) : null, samples(c), moved(c), events(c), values(c),
+      el("p", el("a", { href: to(run, "time", { c: cycle }) }, "Time of this cycle"), " · ", el("a", { href: to(run, "samples", { q: `cycle:${cycle}` }) }, "All its samples"), " · ", el("a", { href: to(run, "experts", { c: cycle }) }, "Experts")));
+  }
+
+  // samples are the three that made most of the change, and five more if they made half a percent.
   function samples(c) {
-    const worth = c.samples.filter((s, i) => i < 3 || (i < 8 && s.share >= 0.005)), rows = worth.map((s) => {
-      const part = finite(s.share) ? Math.max(0, Math.min(1, s.share)) : 0, bar = el("i"), [glyph, , tone] = verdictWords[s.verdict] || ["", "", "grey"];
-      bar.style.width = `${part * 100}%`;
-      return el("tr", el("td", el("a", { href: sampleAddress(run, s, true), "aria-label": `problem ${s.group}, sample ${s.slot}` }, `${s.group} / ${s.slot}`)), el("td", { class: tone, title: s.verdict }, glyph, " ", fixed(s.reward, 2)),
-        el("td.num", { title: "largest gap" }, significant(s.gap_max)), el("td", el("div.sharebar", bar)), el("td.num", finite(s.share) ? (Math.abs(s.share) < 0.001 ? "< 0.1 %" : share(s.share)) : "–"));
-    });
-    return [el("h2", "Samples by share of the change"), c.note ? el("p.grey", data(c.note)) : null, rows.length ? el("table", el("thead", el("tr", el("th", "problem / sample"), el("th", "reward"), el("th.num", "largest gap"), el("th", { colspan: 2 }, "share"))), el("tbody", rows)) : null];
+    const worth = c.samples.filter((s, i) => i < 3 || (i < 8 && s.share >= 0.005)), note = c.note && !c.sentence.includes(c.note.replace(/\.$/, "")) ? el("p.grey", data(c.note)) : null;
+    return [el("h2", "Samples by share of the change"), note, worth.length ? table(["problem / sample", "reward", "#largest gap", "share", "#"], worth.map(sample)) : null];
+  }
+
+  function sample(s) {
+    const [glyph, , tone] = verdictOf(s.verdict), bar = el("i");
+    bar.style.width = `${finite(s.share) ? 100 * Math.max(0, Math.min(1, s.share)) : 0}%`;
+    return [el("a", { href: sampleAddress(run, s, true), "aria-label": `problem ${s.group}, sample ${s.slot}` }, `${s.group} / ${s.slot}`), el("span", { class: tone, title: s.verdict }, glyph, " ", fixed(s.reward, 2)),
+      significant(s.gap_max), el("div.sharebar", bar), finite(s.share) && Math.abs(s.share) < 0.001 ? "< 0.1 %" : share(s.share)];
   }
 
   function moved(c) {
     if (!c.moved.length) return [el("h2", "What else moved"), el("p.grey", "Nothing is far from its 20 cycles before.")];
-    return [el("h2", "What else moved"), el("table", el("thead", el("tr", el("th", "series"), el("th.num", "value"), el("th.num", "usual"), el("th.num", { title: "distance from the median of the 20 cycles before, in robust standard deviations" }, "z"))),
-      el("tbody", c.moved.slice(0, 12).map((m) => el("tr", el("td", el("a", { href: with_(cycle).replace(/&?key=[^&]*/, "") + "&key=" + encodeURIComponent(m.key) }, data(m.key, 60))), el("td.num", { title: c.values[m.key] || null }, byUnit(m.value, m.unit)), el("td.num", byUnit(m.usual, m.unit)), el("td.num", significant(m.z, 2))))))];
+    const row = (m) => [el("a", { href: address({ key: m.key }) }, data(m.key, 60)), el("span", { title: c.values[m.key] || null }, byUnit(m.value, m.unit)), byUnit(m.usual, m.unit), significant(m.z, 2)];
+    return [el("h2", "What else moved ", el("span.grey", "z: robust standard deviations from the 20 cycles before")), table(["series", "#value", "#usual", "#z"], c.moved.slice(0, 12).map(row))];
   }
 
   function events(c) {
     if (!c.events.length) return null;
-    return [el("h2", "What happened then"), el("table", el("tbody", c.events.map((e) => el("tr", el("td.nowrap.grey", clock(e.time)), el("td.grey", e.kind), el("td", e.href ? el("a", { href: inRun(run, e.href) }, data(e.text)) : data(e.text), finite(e.took) ? el("span.grey", ` ${duration(e.took)}`) : null)))))];
+    const row = (e) => [el("span.nowrap.grey", clock(e.time)), el("span.grey", e.kind), [e.href ? el("a", { href: inRun(run, e.href) }, data(e.text)) : data(e.text), finite(e.took) ? el("span.grey", ` ${duration(e.took)}`) : null]];
+    return [el("h2", "What happened then"), table(["", "", ""], c.events.map(row))];
   }
 
   function values(c) {
-    return el("details", el("summary", `All ${count(Object.keys(c.values).length)} values as stored`), el("table", el("tbody", Object.entries(c.values).map(([k, v]) => el("tr", el("td", data(k, 90)), el("td.num.mono", data(v, 60)))))));
+    const all = Object.entries(c.values);
+    return el("details", el("summary", `All ${count(all.length)} values as stored`), table(["", "#"], all.map(([k, v]) => [data(k, 90), el("span.mono", data(v, 60))])));
   }
 
   return {

@@ -1,13 +1,8 @@
-// Numbers in words. Rounded here; hover and tables show what is stored (`stored`).
+// Numbers in words. Rounded here; hover and tables show what is stored (`verbatim` of api.js).
 
 const minus = (s) => s.replace("-", "−");
 export const none = "–";
 export const finite = (v) => typeof v === "number" && Number.isFinite(v);
-
-// stored is a value as the file has it.
-export function stored(v) {
-  return v === null || v === undefined ? none : String(v);
-}
 
 export function count(v) {
   return finite(v) ? minus(Math.round(v).toLocaleString("en")) : none;
@@ -30,7 +25,12 @@ export function fixed(v, places = 2) {
   return v === 0 ? "0" : minus(v.toFixed(places));
 }
 
-export const signed = (v, places = 2) => (finite(v) ? (v < 0 ? "−" : "+") + Math.abs(v).toFixed(places) : none);
+// signed has a sign unless it rounds to nothing.
+export function signed(v, places = 2) {
+  if (!finite(v)) return none;
+  const words = Math.abs(v).toFixed(places);
+  return +words === 0 ? words : (v < 0 ? "−" : "+") + words;
+}
 
 export function share(v) {
   if (!finite(v)) return significant(v);

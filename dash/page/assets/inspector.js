@@ -100,7 +100,7 @@ export function inspector(ctx) {
         row("Δ trainer − rollout", d === 0 ? "0, the same bits" : finite(d) ? `${Math.abs(d) < 0.0005 ? significant(d) : signed(d, 3)} nats` : significant(d), rank >= 0 && d !== 0 ? ` ${ordinal(rank)} largest` : "", Math.abs(d) >= 1 ? "bad" : ""),
         row("ratio raw", ratio === null ? "–" : significant(ratio), s.ratio ? ` used ${significant(s.ratio[k])}` : ""),
         s.truncated ? row("after top-k, top-p", significant(s.truncated[k])) : null, s.reference ? row("reference logprob", significant(s.reference[k])) : null,
-        row("entropy (trainer)", s.entropy ? `${significant(s.entropy[k])} nats` : "–"), row("version", v?.version ?? "–", v && v.from > 0 ? ` ${count(i - v.from)} tokens after the update` : s.served && v?.version !== s.served ? ` ${s.served} served after the cycle` : ""),
+        row("entropy (trainer)", s.entropy ? `${significant(s.entropy[k])} nats` : "–"), row("version", v?.version ?? "–", v && v.from > 0 ? ` ${count(i - v.from)} tokens after the update` : s.served && v?.version !== s.served ? ` ${s.served} served as the cycle ended` : ""),
         row("in loss", s.weight(i) === 0 ? "no, masked" : "yes", s.ratio ? ` weight ${significant(s.ratio[k])}` : ""), row("bytes", bytesOf(s.response, k)), finite(s.sample.advantage) ? row("advantage", signed(s.sample.advantage, 3)) : null),
       routes(s, i),
       el("h2", "Hold the engines against each other"), el("p.grey", "This command scores both sides anew:"), el("pre.text", { tabindex: 0 }, data(s.command, 1000)),

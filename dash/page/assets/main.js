@@ -3,7 +3,7 @@ import { el, fill, forgetColours, say, toast, vector } from "./dom.js";
 import { data } from "./text.js";
 import { moved, parse, to } from "./address.js";
 import { failed, get, ofRun } from "./api.js";
-import { ago, states } from "./format.js";
+import { ago } from "./format.js";
 import { Live } from "./live.js";
 import { listenKeys } from "./keys.js";
 import { compare } from "./compare.js";
@@ -13,6 +13,7 @@ import { experts } from "./experts.js";
 import { group } from "./group.js";
 import { inspector } from "./inspector.js";
 import { log } from "./log.js";
+import { button, empty, stateOf } from "./parts.js";
 import { overview } from "./overview.js";
 import { runs } from "./runs.js";
 import { samples } from "./samples.js";
@@ -35,14 +36,14 @@ async function enter() {
   const ctx = (now.ctx = { run: place.run, rest: place.rest, q: place.q, page: place.page, signal: stop.signal, stop, head: now.head, settings: now.settings });
   ctx.get = (path, parameters) => get(path, parameters, stop.signal);
   if (place.run) ctx.ask = ofRun(place.run, stop.signal);
-  if (!screens[place.page]) return fill(main, missing());
+  if (!screens[place.page]) return fill(main, empty("There is no such page", el("a", { href: "/" }, "All runs")));
   try {
     if (place.run && !now.head) await meet(ctx);
     if (stop.signal.aborted) return;
     start(ctx, place);
   } catch (e) {
     if (e.name === "AbortError") return;
-    if (e.status === 403 && /token/.test(e.message)) return fill(main, el("div.empty", el("b", "This server wants its token"), "Open the address that it printed, with #token=… at the end."));
+    if (e.status === 403 && /token/.test(e.message)) return fill(main, empty("This server wants its token", "Open the address that it printed, with #token=… at the end."));
     fill(main, el("div.panel", failed(e), place.run ? el("p", el("a", { href: "/" }, "All runs")) : null));
   }
 }
@@ -55,10 +56,6 @@ function start(ctx, place) {
   now.screen.update?.(place.q);
   title();
   if (!location.hash && !document.querySelector(".drawer")) main.focus({ preventScroll: true });
-}
-
-function missing() {
-  return el("div.empty", el("b", "There is no such page"), el("a", { href: "/" }, "All runs"));
 }
 
 // meet asks for a run's head once, and follows it.
@@ -123,22 +120,18 @@ function title() {
 function drawHeader() {
   const { run, page } = now.place, under = { group: "samples", sample: "samples", overview: "" }[page] ?? page;
   const logo = vector("svg", { viewBox: "0 0 22 14", "aria-hidden": "true" }, vector("path", { d: "M1 11C5 11 6 2 10 2S15 9 21 6" }));
-  fill(header, el("a.brand", { href: "/", "aria-label": "Furlong, all runs" }, logo, el("span", "Furlong")),
-    run ? el("a.run-name", { href: "/", title: "All runs" }, data(run, 80)) : null,
-    run ? el("nav.pages", { "aria-label": "Pages" }, pages.map(([p, name, k]) => el("a", { href: to(run, p), "aria-current": p === under ? "page" : null, title: `g ${k}` }, name))) : null,
-    el("div.life", (life = el("span")), el("button.button", { type: "button", title: "Go to or search (/)", "aria-label": "Go to or search", onclick: () => now.goTo() }, "/"), el("button.button", { type: "button", title: "Keys (?)", "aria-label": "Keys", onclick: () => now.help() }, "?")));
+  const tab = ([p, name, k]) => el("a", { href: to(run, p), "aria-current": p === under ? "page" : null, title: `g ${k}` }, name);
+  fill(header, el("a.brand", { href: "/", "aria-label": "Furlong, all runs", title: "All runs" }, logo, el("span", "Furlong")),
+    run ? [el("span.run-name", { title: run }, data(run, 80)), el("nav.pages", { "aria-label": "Pages" }, pages.map(tab))] : null, el("div.life", (life = el("span.state")),
+      button(el("kbd", "/"), () => now.goTo(), { class: "quiet", title: "Go to or search (/)", "aria-label": "Go to or search" }), button(el("kbd", "?"), () => now.help(), { class: "quiet", title: "Keys (?)", "aria-label": "Keys" })));
   drawLife();
 }
 
 function drawLife() {
-  if (!life) return;
-  const h = now.head, parts = [];
-  if (h && now.place.run) {
-    const [glyph, word, tone] = connection ? ["○", connection, "warn"] : states[h.state] || ["○", h.state, "grey"];
-    const seen = h.rows ? h.beat || 0 : 0;
-    parts.push(el("span.glyph", { class: tone, "aria-hidden": "true" }, glyph), " ", el("b", word), seen && h.state === "running" && !connection ? el("span.age", ` ${ago(Date.now() / 1000 + (now.skew || 0) - seen)}`) : null);
-  }
-  fill(life, parts);
+  const h = now.head;
+  if (!life || !h || !now.place.run) return life && fill(life);
+  const [glyph, word, tone] = connection ? ["○", connection, "warn"] : stateOf(h.state), moves = h.rows && h.beat && h.state === "running" && !connection;
+  fill(life, el("span.glyph", { class: tone, "aria-hidden": "true" }, glyph), " ", el("b", { title: word }, word), moves ? el("span.age", ` ${ago(Date.now() / 1000 + (now.skew || 0) - h.beat)}`) : null);
 }
 
 // theme goes round: as the system, light, dark.

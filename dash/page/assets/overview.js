@@ -2,149 +2,132 @@
 import { el, fill } from "./dom.js";
 import { data } from "./text.js";
 import { change, inRun, to } from "./address.js";
-import { Board } from "./board.js";
+import { axes, Board } from "./board.js";
 import { card } from "./deck.js";
 import { drawer } from "./drawer.js";
 import { byUnit, count, duration, finite, significant, verdictGlyph } from "./format.js";
-import { gapCard, more, passCard, phaseCard, plainCard, rewardCard, stalenessCard, throughputCard, truncatedCard } from "./cards.js";
+import { gapCard, more, passCard, passKs, phaseCard, plainCard, rewardCard, stalenessCard, throughputCard, truncatedCard } from "./cards.js";
+import { button, choice, empty, finder, region, seg, table } from "./parts.js";
 
 export function overview(ctx) {
   const { ask, run } = ctx, board = new Board(ctx.q), verdicts = el("section.verdicts", { "aria-label": "Verdicts" });
-  const tools = toolbar(board, ctx), above = el("div.grid"), below = el("div");
-  const node = el("div", verdicts, el("div.notice"), tools.node, above, below);
-  let cards = [], open = null, built = "";
-  let average = ctx.q.get("avg") || "auto";
+  const tools = toolbar(board, ctx), notice = el("div.notice"), above = el("div.grid"), below = el("div");
+  const node = el("div", verdicts, notice, tools.node, above, below);
+  let open = null, built = "", average = "auto", shown = null, soon = 0, further = null;
 
   board.onpoint = (c) => tools.read(c);
   board.onopen = (cycle, key) => change({ c: cycle, key: key || null });
 
   const options = {
     rows: () => ctx.head?.rows, average: () => average, csv: (p) => `${ask.base}/rows?${new URLSearchParams(Object.entries(p).filter(([, v]) => v !== null))}`,
-    missing: (spec) => (spec.id === "pass" ? noEval() : `This run writes no ${spec.keys[0]}.`),
+    missing: (spec) => (spec.id === "pass" ? "No evaluation yet. --eval-interval says after how many cycles one comes." : `This run writes no ${spec.keys[0]}.`),
   };
+  const make = (spec, span) => card(spec, board, (p) => ask("/rows", p), { ...options, class: span });
 
-  function noEval() {
-    return "No evaluation yet. --eval-interval says after how many cycles one comes.";
-  }
-
+  // build makes the cards anew when the run has other series than before.
   function build() {
-    const specs = chosen(ctx.head, ctx.settings);
-    const shape = JSON.stringify(specs.map((s) => [s.id, s.keys, s.unit]));
+    const specs = chosen(ctx.head, ctx.settings), shape = JSON.stringify(specs.map((s) => [s.id, s.keys, s.unit]));
     if (shape === built) return;
     built = shape;
-    cards.forEach((c) => c.close());
-    const source = (p) => ask("/rows", p);
-    cards = specs.map((s, i) => card(s, board, source, { ...options, class: i < 3 ? "span-4" : "span-3 low" }));
-    fill(above, cards.map((c) => c.node));
-    const fold = folds(ctx, board, source, options);
-    fill(below, fold.node);
-    fold.cards = cards;
+    board.close();
+    fill(above, specs.map((s, i) => make(s, i < 3 ? "span-4" : "span-3 low").node));
+    further = folds(ctx, (info, title) => make(plainCard(info, title), "span-3 low"));
+    fill(below, further.nodes);
+    if (shown) further.show(shown.get("series"));
   }
 
-  function marks(head) {
-    const from = head.alarms.filter((a) => a.since > 0).map((a) => ({ cycle: a.since, kind: "alarm", stands: a.until === null, old: a.until !== null }));
-    const noted = head.marks.map((m) => ({ cycle: m.cycle, kind: m.kind, stands: true, word: m.kind === "resume" ? "" : m.kind }));
-    board.marks = [...from, ...noted].sort((a, b) => a.cycle - b.cycle);
-    board.baselines = head.baselines;
+  function drawn(q) {
+    open?.close();
+    open = q.get("c") ? drawer(ctx, +q.get("c"), q.get("key")) : null;
   }
 
-  function drawn() {
-    const c = board.q?.get("c");
-    if (open) open.close();
-    open = c !== null && c !== undefined && c !== "" ? drawer(ctx, +c, board.q.get("key")) : null;
-  }
-
-  const state = {
+  return {
     node,
-    title: "Overview",
     head(head) {
-      fill(verdicts, head.verdict.map((v) => verdict(v, head, run)));
-      fill(node.children[1], notices(head, run));
-      node.hidden = false;
+      fill(verdicts, head.verdict.map((v) => (v.id === "alarms" ? alarms(v, head, run) : verdict(v, head, run))));
+      fill(notice, head.crash ? crashed(head, run) : null);
       if (!head.rows) return fill(above, el("div.panel.span-12", waiting(head)));
-      marks(head);
+      [board.marks, board.baselines] = [marksOf(head), head.baselines];
       build();
       tools.head(head);
-      all().forEach((c) => c.redraw());
+      board.redraw();
     },
     update(q) {
-      const before = [board.axis, board.from, board.to, average].join();
-      const old = board.q;
-      board.q = q;
+      const was = shown, view = (of) => ["x", "from", "to", "avg"].map((k) => of.get(k)).join();
+      shown = q;
       average = q.get("avg") || "auto";
       board.read(q);
       tools.show(average);
-      if (old && before !== [board.axis, board.from, board.to, average].join()) {
-        all().forEach((c) => c.redraw());
-        clearTimeout(state.soon);
-        state.soon = setTimeout(load, 120);
+      if (was && view(was) !== view(q)) {
+        board.redraw();
+        clearTimeout(soon);
+        soon = setTimeout(() => board.load(), 120);
       }
-      if (!old || old.get("c") !== q.get("c") || old.get("key") !== q.get("key")) drawn();
+      if (!was || was.get("c") !== q.get("c") || was.get("key") !== q.get("key")) drawn(q);
+      further?.show(q.get("series"));
     },
-    rows(n) {
-      if (board.follows()) load(true);
-      else tools.behind(n);
-    },
-    reload: () => load(),
-    repaint: () => all().forEach((c) => c.repaint()),
-    key: (e) => keys(e, board, tools, all()),
+    rows: (n) => (board.follows() ? board.load(true) : tools.behind(n)),
+    reload: () => board.load(),
+    repaint: () => board.repaint(),
+    key: (e) => board.key(e) || keys(e, board, tools),
     close() {
       open?.close();
-      all().forEach((c) => c.close());
+      board.close();
     },
   };
+}
 
-  const all = () => [...board.charts];
-  const decks = () => [...node.querySelectorAll(".card")].map((n) => n.deck).filter(Boolean);
-  function load(quiet) {
-    cards.forEach((c) => c.load(quiet));
-    decks().forEach((c) => c.load(quiet));
-  }
-  return state;
+// marksOf are the cycles to mark in the charts: alarms and resumes in all, what became of an update in the gap's alone.
+function marksOf(head) {
+  const alarms = head.alarms.filter((a) => a.since > 0).map((a) => ({ cycle: a.since, kind: "alarm", stands: a.until === null, old: a.until !== null }));
+  const noted = head.marks.map((m) => ({ cycle: m.cycle, kind: m.kind, stands: true, word: m.kind === "resume" ? "" : m.kind }));
+  return [...alarms, ...noted].sort((a, b) => a.cycle - b.cycle);
 }
 
 // chosen are the seven cards for what the run has.
 function chosen(head, settings) {
-  const names = (head.keys || []).map((k) => k.name), set = head.evals[0];
-  const ks = set ? [...new Set(names.map((n) => (n.startsWith(`eval/${set}-pass@`) ? /@(\d+)$/.exec(n)?.[1] : null)).filter(Boolean).map(Number))].sort((a, b) => a - b).filter((k) => [1, 2, 4, 8].includes(k)) : [];
-  const of = (key) => head.keys?.find((k) => k.name === key)?.last;
-  const info = set && finite(of(`eval/${set}-problems`)) ? `${count(of(`eval/${set}-problems`))} × ${count(of(`eval/${set}-samples`))}` : "";
-  const parts = (head.keys || []).filter((k) => k.part).map((k) => k.name);
+  const keys = head.keys || [], set = head.evals[0], of = (name) => keys.find((k) => k.name === `eval/${set}-${name}`)?.last;
+  const ks = [1, 2, 4, 8].filter((k) => of(`pass@${k}`) !== undefined);
+  const info = set && finite(of("problems")) ? `${count(of("problems"))} × ${count(of("samples"))}` : "", parts = keys.filter((k) => k.part).map((k) => k.name);
   const setting = (name) => settings?.find((s) => s.name === name)?.value;
   return [
-    rewardCard(), gapCard(), passCard(set, ks.length ? ks : [1], info), truncatedCard(set, setting("rollout-max-response-len")),
+    rewardCard(), gapCard(), passCard(set, passKs(ks), info), truncatedCard(set, setting("rollout-max-response-len")),
     throughputCard(), phaseCard(parts.length ? parts : ["perf/step_time"]), stalenessCard(head.version, setting("max-staleness")),
   ];
 }
 
+const names = { alive: "Alive", learning: "Learning", honest: "Honest" };
+
 function verdict(v, head, run) {
   const links = v.links.map((l) => [" ", el("a", { href: inRun(run, l.href) }, data(l.text))]);
-  if (v.id !== "alarms") return el("div.verdict", { "data-id": v.id, tabindex: 0, role: "region", "aria-label": names[v.id] || v.id }, el("h2", names[v.id] || v.id), el("p.big", data(v.big), v.tone && v.tone !== "none" ? ["\u00a0", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone, v.id))] : null), el("p", data(v.text), links), v.id === "alive" ? asides(head) : null);
-  const stands = head.alarms.filter((a) => a.until === null), gone = head.alarms.filter((a) => a.until !== null);
-  return el("div.verdict.alarms", { "data-id": v.id, tabindex: 0, role: "region", "aria-label": "Alarms" }, el("h2", "Alarms ", stands.length ? el("b.warn", count(stands.length)) : gone.length ? "none now" : null),
-    head.alarms.length ? null : el("p.big", data(v.big)), head.alarms.length ? null : el("p", data(v.text)),
-    el("ul", stands.map((a) => alarm(a, run)), gone.length ? el("li.grey", el("span"), "earlier") : null, gone.slice(0, 20).map((a) => alarm(a, run))));
+  const sign = v.tone && v.tone !== "none" ? ["\u00a0", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone, v.id))] : null;
+  const box = region("div.verdict", names[v.id] || v.id, el("h2", names[v.id] || v.id), el("p.big", data(v.big), sign), el("p", data(v.text), links), v.id === "alive" ? asides(head) : null);
+  box.dataset.id = v.id;
+  return box;
 }
 
-const names = { alive: "Alive", learning: "Learning", honest: "Honest", alarms: "Alarms" };
+// alarms are those that stand and, below them, those that are over.
+function alarms(v, head, run) {
+  const stand = head.alarms.filter((a) => a.until === null), over = head.alarms.filter((a) => a.until !== null);
+  const words = head.alarms.length ? null : [el("p.big", data(v.big)), el("p", data(v.text))], list = (all) => all.map((a) => alarm(a, run));
+  const box = region("div.verdict.alarms", "Alarms", el("h2", "Alarms ", stand.length ? el("b.warn", count(stand.length)) : over.length ? "none now" : null), words,
+    head.alarms.length ? el("ul", list(stand), over.length ? el("li.grey", el("span"), "earlier") : null, list(over.slice(0, 20))) : null);
+  box.dataset.id = v.id;
+  return box;
+}
 
 function alarm(a, run) {
-  const text = a.text.startsWith(`Cycle ${a.since}`) ? a.text.slice(`Cycle ${a.since}`.length) : null, cycle = to(run, "", { c: a.since });
-  const hard = a.severity === "error";
-  return el("li", el("span.glyph", { class: a.until !== null ? "grey" : hard ? "bad" : "warn", title: hard ? "error" : "warning" }, hard ? "■" : "▲"),
-    el("span", el("a", { href: cycle }, `Cycle ${count(a.since)}`), text === null ? ": " : "", data(text ?? a.text, 600), a.link ? [" ", el("a", { href: inRun(run, a.link) }, "See it")] : null));
+  const cycle = `Cycle ${a.since}`, begins = a.text.startsWith(cycle), hard = a.severity === "error", tone = a.until !== null ? "grey" : hard ? "bad" : "warn";
+  return el("li", el("span.glyph", { class: tone, title: hard ? "error" : "warning" }, hard ? "■" : "▲"),
+    el("span", el("a", { href: to(run, "", { c: a.since }) }, `Cycle ${count(a.since)}`), begins ? "" : ": ", data(begins ? a.text.slice(cycle.length) : a.text, 600), a.link ? [" ", el("a", { href: inRun(run, a.link) }, "See it")] : null));
 }
 
-// notices are what stands between verdicts and charts: how a run ended that did not mean to.
-function notices(head, run) {
-  const out = [];
-  if (head.crash) {
-    out.push(el("div.panel", el("h2", head.state === "failed" ? "The run failed" : "The run ended without a word"), head.exit ? el("p", data(head.exit)) : null,
-      head.crash.checkpoint ? el("p", "It can go on from ", el("b", data(head.crash.checkpoint)), ":") : el("p", "There is no checkpoint to go on from."),
-      head.crash.command ? el("pre.text", data(head.crash.command)) : null,
-      el("details", el("summary", `Last ${head.crash.log.length} lines of the log`), el("pre.text", head.crash.log.map((l) => [l.level, " ", data(l.msg), "\n"]))), el("p", el("a", { href: to(run, "log") }, "The whole log"))));
-  }
-  return out;
+// crashed says how a run ended that did not mean to, and how to go on.
+function crashed(head, run) {
+  const { checkpoint, command, log } = head.crash;
+  return el("div.panel", el("h2", head.state === "failed" ? "The run failed" : "The run ended without a word"), head.exit ? el("p", data(head.exit)) : null,
+    el("p", checkpoint ? ["It can go on from ", el("b", data(checkpoint)), ":"] : "There is no checkpoint to go on from."), command ? el("pre.text", data(command)) : null,
+    el("details", el("summary", `Last ${log.length} lines of the log`), el("pre.text", log.map((l) => [l.level, " ", data(l.msg), "\n"]))), el("p", el("a", { href: to(run, "log") }, "The whole log")));
 }
 
 // asides are the attempts and the lines that could not be read, under the first verdict, where they move nothing.
@@ -154,48 +137,48 @@ function asides(head) {
 }
 
 function waiting(head) {
-  const elapsed = head.since || head.phase_since ? ` for ${duration(Math.max(0, head.now - head.phase_since))}` : "";
-  return el("div.empty", el("b", head.state === "running" ? "No cycle is done yet" : "This run has no cycles"), head.phase && head.state === "running" ? `Phase ${head.phase}${elapsed}.` : "metrics.jsonl has no rows.",
-    " ", el("a", { href: to(head.run, "config") }, "Its settings"));
+  const running = head.state === "running", elapsed = head.phase_since ? ` for ${duration(Math.max(0, head.now - head.phase_since))}` : "";
+  return empty(running ? "No cycle is done yet" : "This run has no cycles", head.phase && running ? `Phase ${head.phase}${elapsed}.` : "metrics.jsonl has no rows.", " ", el("a", { href: to(head.run, "config") }, "Its settings"));
 }
 
 function toolbar(board, ctx) {
-  const seg = (label, entries, is, f) => el("span.seg", { role: "group", "aria-label": label }, entries.map(([v, words]) => el("button", { type: "button", "aria-pressed": String(is(v)), "data-v": v, onclick: () => f(v) }, words)));
-  const read = el("span", "hover a chart to read a cycle, click to open it, drag to zoom"), behind = el("button.button", { type: "button", hidden: true, onclick: () => follow() });
-  const axis = seg("Axis", Object.keys({ cycle: 1, step: 1, time: 1, tokens: 1 }).map((a) => [a, a]), (a) => a === board.axis, (a) => setAxis(a));
-  const range = seg("Range", [["", "all"], ["100", "last 100"], ["20", "last 20"]], (v) => v === "" && !board.zoomed(), (n) => lastRows(n));
-  const select = el("select", { "aria-label": "Average over", onchange: () => change({ avg: select.value === "auto" ? null : select.value }) }, ["auto", "5", "20", "50", "0"].map((v) => el("option", { value: v }, v === "0" ? "none" : v === "auto" ? "auto" : `${v} cycles`)));
-  const node = el("div.bar", { role: "toolbar", "aria-label": "Charts" }, axis, range, el("label", "average over ", select), behind, el("span.end", { class: "hint" }, read));
+  const hint = "hover a chart to read a cycle, click to open it, drag to zoom", averages = ["auto", "5", "20", "50", "0"];
+  const read = el("span", hint), behind = button("", () => follow(), { hidden: true });
+  const firstOf = (n) => Math.max(ctx.head?.first ?? 0, (ctx.head?.last ?? 0) - n + 1);
+  const shows = (n) => (n ? board.axis === "cycle" && board.to === null && board.from === firstOf(n) : !board.zoomed());
+  const axis = seg("Axis", axes.map((a) => [a, a]), (a) => a === board.axis, (a) => setAxis(a));
+  const range = seg("Range", [[0, "all"], [100, "last 100"], [20, "last 20"]], shows, (n) => lastRows(n));
+  const select = choice("Average over", averages.map((v) => [v, v === "0" ? "none" : v === "auto" ? v : `${v} cycles`]), "auto", (v) => setAverage(v));
+  const node = el("div.bar", { role: "toolbar", "aria-label": "Charts" }, axis, range, el("label", el("span.wide", "average over "), select), behind, el("span.end.hint", read));
+  const setAverage = (v) => change({ avg: v === "auto" ? null : v });
   const follow = () => { behind.hidden = true; change({ from: null, to: null }); };
 
   async function setAxis(a) {
     if (a === board.axis) return;
-    if (!board.zoomed()) return change({ x: a === "cycle" ? null : a });
-    const rows = board.first().rows, [from, till] = board.range();
-    const inside = rows.cycle.filter((_, i) => rows.x[i] >= from && rows.x[i] <= till);
-    const map = await ctx.ask("/rows", { keys: board.first().spec.keys[0], x: a, px: 4000 });
-    const at = (c) => map.x[Math.max(0, map.cycle.findLastIndex((n) => n <= c))];
-    change({ x: a === "cycle" ? null : a, from: at(inside[0]), to: board.follows() ? null : at(inside.at(-1)) });
+    const x = a === "cycle" ? null : a;
+    if (!board.zoomed()) return change({ x });
+    const { rows, spec } = board.first(), [from, till] = board.range(), inside = rows.cycle.filter((_, i) => rows.x[i] >= from && rows.x[i] <= till);
+    const map = await ctx.ask("/rows", { keys: spec.keys[0], x: a, px: 4000 }), at = (c) => map.x[Math.max(0, map.cycle.findLastIndex((n) => n <= c))];
+    change({ x, from: at(inside[0]), to: board.follows() ? null : at(inside.at(-1)) });
   }
 
   async function lastRows(n) {
-    if (!n) return change({ from: null, to: null });
-    const map = await ctx.ask("/rows", { keys: "rollout/raw_reward", x: board.axis, from: null, px: board.axis === "cycle" ? 10 : 0 });
-    const first = Math.max(ctx.head.first, ctx.head.last - n + 1);
-    change({ from: board.axis === "cycle" ? first : map.x[map.cycle.findIndex((c) => c >= first)], to: null });
+    if (!n || board.axis === "cycle") return change({ from: n ? firstOf(n) : null, to: null });
+    const map = await ctx.ask("/rows", { keys: "rollout/raw_reward", x: board.axis, px: 0 });
+    change({ from: map.x[map.cycle.findIndex((c) => c >= firstOf(n))], to: null });
   }
 
   return {
     node, setAxis, follow,
-    read: (c) => {
-      if (c === null) return fill(read, "hover a chart to read a cycle, click to open it, drag to zoom");
+    read(c) {
+      if (c === null) return fill(read, hint);
       const bits = [...board.charts].slice(0, 2).map((ch) => { const i = ch.indexOf(c); return i < 0 ? "" : ` · ${ch.spec.id} ${significant(ch.values[0][i])}`; });
       fill(read, el("b", `cycle ${count(c)}`), bits, " · open ", el("kbd", "↵"));
     },
-    show(avg) {
-      for (const b of axis.children) b.setAttribute("aria-pressed", String(b.dataset.v === board.axis));
-      for (const b of range.children) b.setAttribute("aria-pressed", String(b.dataset.v === "" ? !board.zoomed() : board.from !== null && board.to === null && ctx.head && board.axis === "cycle" && board.from === Math.max(ctx.head.first, ctx.head.last - b.dataset.v + 1)));
-      select.value = avg;
+    show(average) {
+      axis.show();
+      range.show();
+      select.value = average;
       if (!board.zoomed()) behind.hidden = true;
     },
     behind(n) {
@@ -206,54 +189,53 @@ function toolbar(board, ctx) {
       select.options[0].textContent = head.average ? `auto (${head.average} cycles)` : "auto";
       this.show(select.value || "auto");
     },
-    cycleAverage: () => change({ avg: { auto: "5", 5: "20", 20: "50", 50: "0", 0: null }[select.value] }),
+    nextAverage: () => setAverage(averages[(averages.indexOf(select.value) + 1) % averages.length]),
   };
 }
 
-// folds are the further charts and the browser of all series.
-function folds(ctx, board, source, options) {
-  const known = (key) => ctx.head.keys?.find((k) => k.name === key);
-  const make = (info, title) => {
-    const c = card(plainCard(info, title), board, source, { ...options, class: "span-3 low" });
-    c.node.deck = c;
-    return c.node;
-  };
-  const grid = el("div.grid"), chosen = el("div.grid"), list = el("tbody"), search = el("input", { type: "search", placeholder: "name or meaning", "aria-label": "Find a series", oninput: () => draw() });
-  const further = el("details.fold", { ontoggle: () => further.open && !grid.children.length && fill(grid, more.filter(([k]) => known(k)).map(([k, t]) => make(known(k), t))) }, el("summary", "More charts"), grid);
-  const browser = el("details.fold", { ontoggle: () => browser.open && draw() }, el("summary", `All series (${count(ctx.head.keys?.length || 0)})`), chosen,
-    el("div.bar", search, el("span.grey", "click a name to draw it")), el("div.panel.scroll", el("table.cards-table", el("thead", el("tr", ["series", "unit", "last", "rows", "meaning"].map((h) => el("th", h)))), list)));
-  const draw = () => {
-    const want = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = (ctx.head.keys || []).filter((k) => want.every((w) => k.name.toLowerCase().includes(w) || (k.meaning || "").toLowerCase().includes(w)));
-    fill(list, found.slice(0, 200).map((k) => el("tr", el("td.full", el("button.button", { type: "button", onclick: () => pick(k) }, data(k.name, 80))), el("td", k.unit), el("td.num", { title: String(k.last) }, byUnit(k.last, k.unit)), el("td.num", count(k.n)), el("td.grey.full", k.meaning))),
-      found.length > 200 ? el("tr", el("td.full", { colspan: 5 }, `${count(found.length - 200)} more: narrow the search`)) : null);
-  };
-  const pick = (k) => {
-    const there = [...chosen.children].find((n) => n.dataset.id === k.name);
-    if (there) { there.deck.close(); return there.remove(); }
-    chosen.append(make(k));
-  };
-  return { node: [further, browser] };
+// folds are the further charts and the browser of all series. make gives the card of a series.
+function folds(ctx, make) {
+  const keys = () => ctx.head.keys || [], known = new Map(keys().map((k) => [k.name, k])), picked = new Map();
+  const grid = el("div.grid"), chosen = el("div.grid"), list = el("div.panel.scroll"), search = finder("Find a series", "name or meaning", () => draw());
+  const fold = (words, opened, ...children) => { const node = el("details.fold", { ontoggle: () => node.open && opened() }, el("summary", words), children); return node; };
+
+  function draw() {
+    const want = search.value.toLowerCase().split(/\s+/).filter(Boolean), found = keys().filter((k) => want.every((w) => `${k.name} ${k.meaning || ""}`.toLowerCase().includes(w)));
+    const row = (k) => [button(data(k.name, 80), () => pick(k)), k.unit, el("span", { title: String(k.last) }, byUnit(k.last, k.unit)), count(k.n), el("span.grey", k.meaning)];
+    fill(list, table(["!series", "unit", "#last", "#rows", "!meaning"], found.slice(0, 200).map(row), { class: "cards-table" }), found.length > 200 ? el("p", `${count(found.length - 200)} more: narrow the search`) : null);
+  }
+
+  function pick(k) {
+    const there = picked.get(k.name);
+    if (!there) return chosen.append(picked.set(k.name, make(k)).get(k.name).node);
+    there.close();
+    there.node.remove();
+    picked.delete(k.name);
+  }
+
+  const further = () => grid.children.length || fill(grid, more.filter(([k]) => known.has(k)).map(([k, title]) => make(known.get(k), title).node));
+  const browser = fold(`All series (${count(known.size)})`, draw, chosen, el("div.bar", search, el("span.grey", "click a name to draw it")), list);
+
+  // show opens the browser at one series.
+  function show(name) {
+    if (!known.has(name) || picked.has(name)) return;
+    browser.open = true;
+    pick(known.get(name));
+    browser.scrollIntoView();
+  }
+
+  return { nodes: [fold("More charts", further, grid), browser], show };
 }
 
-function keys(e, board, tools, charts) {
-  const arrows = { ArrowLeft: -1, ArrowRight: 1 }, axes = { 1: "cycle", 2: "step", 3: "time", 4: "tokens" };
-  if (arrows[e.key]) board.step(arrows[e.key] * (e.shiftKey ? 10 : 1), charts.find((c) => c.focused) || undefined);
-  else if (e.key === "Enter" && board.cursor !== null && !e.target.closest("a,button,select,summary")) board.onopen(board.cursor, charts.find((c) => c.focused)?.spec.keys[0]);
-  else if (e.key === "+" || e.key === "=") board.scale(0.5);
-  else if (e.key === "-") board.scale(2);
-  else if (e.key === "0") board.scale(0);
+function keys(e, board, tools) {
+  const drawerLink = { ".": "Next", ",": "Previous" }[e.key];
+  if (e.key === "Enter" && board.cursor !== null && !e.target.closest("a,button,select,summary")) board.onopen(board.cursor, board.focused()?.spec.keys[0]);
   else if (e.key === "f") tools.follow();
-  else if (axes[e.key]) tools.setAxis(axes[e.key]);
-  else if (e.key === "a") tools.cycleAverage();
-  else if (e.key === "t") (charts.find((c) => c.focused) || charts[0])?.toggleTable();
-  else if (e.key === "." || e.key === ",") stepDrawer(e.key === "." ? 1 : -1, board);
+  else if (axes[e.key - 1]) tools.setAxis(axes[e.key - 1]);
+  else if (e.key === "a") tools.nextAverage();
+  else if (e.key === "t") (board.focused() || board.first())?.toggleTable();
+  else if (drawerLink && document.querySelector(".drawer")) document.querySelector(`.drawer a[aria-label^="${drawerLink}"]`)?.click();
+  else if (drawerLink) board.step(e.key === "." ? 1 : -1);
   else return false;
   return true;
-}
-
-function stepDrawer(n, board) {
-  const link = document.querySelector(n > 0 ? ".drawer .next" : ".drawer .prev");
-  if (link) link.click();
-  else board.step(n);
 }

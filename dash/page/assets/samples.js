@@ -1,11 +1,12 @@
 // Samples by filter: the box, three histograms that filter, and a table of which only the visible rows are in the page.
-import { canvas, colour, el, fill } from "./dom.js";
+import { colour, el, fill } from "./dom.js";
 import { data, line } from "./text.js";
 import { change, go } from "./address.js";
 import { failed } from "./api.js";
-import { count, fixed, significant, verdictWords, whole } from "./format.js";
+import { count, fixed, significant, whole } from "./format.js";
 import { sampleAddress } from "./drawer.js";
 import { preview } from "./group.js";
+import { button, empty, picture, verdictOf } from "./parts.js";
 
 const columns = [
   ["cycle", "sample", "cycle"], [null, "verdict"], ["reward", "reward", "num"], ["len", "length", "num"], ["gap", "gap", "num"], ["max", "largest", "num"], ["version", "version", "num"], ["stale", "stale", "num"], [null, "answer"],
@@ -16,8 +17,8 @@ export function samples(ctx) {
   const box = el("input", { type: "search", "aria-label": "Filter", spellcheck: "false", autocomplete: "off", placeholder: 'cycle:37..40 truncated -right reward<0.5 len>3000 gap>1 text:"therefore"', onkeydown: (e) => e.key === "Enter" && apply() });
   const status = el("span.end", { role: "status" }), fault = el("div"), hists = el("div.grid.hists"), head = el("div.row-head.samples-cols"), body = el("div.rows", { tabindex: 0, role: "listbox", "aria-label": "Samples" }), space = el("div", { role: "presentation" });
   const side = el("div"), split = el("div.split", el("div.panel", head, body), side);
-  const quick = el("div.bar", el("span.grey", "quick:"), ["", "-right", "truncated", "invalid", "gap>1", "repeated", "mixed", "eval"].map((q) => el("button.button", { type: "button", onclick: () => change({ q: q || null }) }, q || "all")), status);
-  const node = el("div.stack", el("h1.unseen", "Samples"), el("div.filter", box, el("button.button.main", { type: "button", onclick: () => apply() }, "Filter")), fault, quick, hists, split);
+  const quick = el("div.bar", el("span.grey", "quick:"), ["", "-right", "truncated", "invalid", "gap>1", "repeated", "mixed", "eval"].map((q) => button(q || "all", () => change({ q: q || null }))), status);
+  const node = el("div.stack", el("h1.unseen", "Samples"), el("div.filter", box, button("Filter", () => apply(), { class: "main" })), fault, quick, hists, split);
   space.append(el("p.grey", "Reading…"));
   body.append(space);
   let rows = [], next = "", total = 0, chosen = -1, asking = 0, q = "", sort = "", shown = null;
@@ -41,7 +42,7 @@ export function samples(ctx) {
         drawHists(r.hist);
       }
       status.textContent = `${count(r.count)} of ${count(r.total)} samples, ${Math.max(1, Math.round(r.took_ms))} ms${r.more ? ". The search for text goes on as you scroll" : ""}`;
-      fill(space, rows.length ? null : el("div.empty", el("b", r.total ? "No sample fits the filter" : "No samples yet"), r.total ? el("button.button", { type: "button", onclick: () => change({ q: null }) }, "Take the filter away") : "They are written after each cycle."));
+      fill(space, rows.length ? null : r.total ? empty("No sample fits the filter", button("Take the filter away", () => change({ q: null }))) : empty("No samples yet", "They are written after each cycle."));
       drawn = "";
       draw();
     } catch (e) {
@@ -75,8 +76,7 @@ export function samples(ctx) {
   let asked = "";
 
   function row(s, i, h) {
-    const [glyph, word, tone] = verdictWords[s.verdict] || ["", s.verdict, "grey"];
-    const cut = s.flags.includes("truncated"), node = el(`div.row.samples-cols#s${i}`, { role: "option", "aria-selected": String(i === chosen), onclick: () => open(i) },
+    const [glyph, word, tone] = verdictOf(s.verdict), cut = s.flags.includes("truncated"), node = el(`div.row.samples-cols#s${i}`, { role: "option", "aria-selected": String(i === chosen), onclick: () => open(i) },
       el("span", `${s.eval ? "eval " : ""}${s.cycle} / ${s.group} / ${s.slot}`), el("span", { class: tone }, glyph, " ", word), el("span.num", fixed(s.reward, 3)),
       el("span.num", { title: cut ? "cut at the limit" : null }, count(s.len), cut ? el("b.warn", " cut") : ""), el("span.num", { "data-name": "gap" }, significant(s.gap)), el("span.num", { "data-name": "largest" }, significant(s.gap_max)), el("span.num", s.newest && s.newest !== s.version ? `${s.version}+` : s.version), el("span.num", { "data-name": "stale" }, whole(s.stale)),
       el("span.wide", { class: s.kept ? "" : "grey" }, s.kept ? line(s.text) : "tokens were not kept"));
@@ -136,8 +136,8 @@ export function samples(ctx) {
     key(e) {
       if (e.key === "j" || (e.key === "ArrowDown" && e.target === body)) choose(chosen + 1);
       else if (e.key === "k" || (e.key === "ArrowUp" && e.target === body)) choose(chosen - 1);
-      else if (e.key === "Enter" && chosen >= 0 && !e.target.closest("button,a")) open(chosen);
-      else if (e.key === " " && chosen >= 0 && !e.target.closest("button,a")) shown ? close() : look();
+      else if (e.key === "Enter" && chosen >= 0 && !e.target.closest?.("button,a")) open(chosen);
+      else if (e.key === " " && chosen >= 0 && !e.target.closest?.("button,a")) shown ? close() : look();
       else if (e.key === "Escape" && shown) close();
       else if (e.key === "/") { box.focus(); box.select(); } else return false;
       return true;
@@ -148,7 +148,7 @@ export function samples(ctx) {
 
 // histogram filters by a click on a bar or a drag over several.
 function histogram(field, name, h, pick) {
-  const top = Math.max(1, ...h.counts), words = el("span.grey"), n = h.counts.length;
+  const top = Math.max(1, ...h.counts), words = el("span.grey"), n = h.counts.length, edge = (i) => (field === "len" ? whole(h.edges[i]) : significant(h.edges[i]));
   let from = -1, to = -1, down = false;
   const draw = (c, w, height) => {
     h.counts.forEach((v, i) => {
@@ -159,14 +159,13 @@ function histogram(field, name, h, pick) {
     c.fillStyle = colour("grey");
     c.font = "10.5px system-ui, sans-serif";
     c.textBaseline = "bottom";
-    c.fillText(significant(h.edges[0]), 0, height);
-    c.textAlign = "right";
-    c.fillText(significant(h.edges.at(-1)), w, height);
+    for (const [i, align] of [[0, "left"], [n, "right"], ...(w > 200 ? [[Math.floor(n / 2), "center"]] : [])]) {
+      c.textAlign = align;
+      c.fillText(edge(i), (i * w) / n, height);
+    }
   };
-  const node = canvas("hist", draw), at = (e) => Math.min(n - 1, Math.max(0, Math.floor((e.offsetX / node.clientWidth) * n)));
-  node.setAttribute("role", "img");
-  node.setAttribute("aria-label", `Histogram of ${name}: ${significant(h.edges[0])} to ${significant(h.edges.at(-1))}, most at ${significant(h.edges[h.counts.indexOf(top)])}`);
-  const say = (i) => (words.textContent = `${significant(h.edges[i])} to ${significant(h.edges[i + 1])}: ${count(h.counts[i])}`);
+  const node = picture("hist", `Histogram of ${name}: ${edge(0)} to ${edge(n)}, most at ${edge(h.counts.indexOf(top))}`, 0, draw), at = (e) => Math.min(n - 1, Math.max(0, Math.floor((e.offsetX / node.clientWidth) * n)));
+  const say = (i) => (words.textContent = `${edge(i)} to ${edge(i + 1)}: ${count(h.counts[i])}`);
   node.addEventListener("pointerdown", (e) => { down = true; from = to = at(e); node.setPointerCapture(e.pointerId); node.paint(); });
   node.addEventListener("pointermove", (e) => { say(at(e)); if (down) { to = at(e); node.paint(); } });
   node.addEventListener("pointerup", () => { down = false; pick(field, h.edges[Math.min(from, to)], h.edges[Math.max(from, to) + 1]); });

@@ -1,10 +1,10 @@
 // One cycle as lanes, with the name of what each wait waits for; below, the cycles around it.
-import { canvas, colour, el, fill } from "./dom.js";
+import { colour, el, fill } from "./dom.js";
 import { data } from "./text.js";
 import { change, to } from "./address.js";
-import { failed } from "./api.js";
 import { inOrder, lookOf } from "./cards.js";
 import { count, duration, finite, share } from "./format.js";
+import { answering, empty, picture, step, swatch, table } from "./parts.js";
 
 const inks = [[/wait|idle/i, "idle"], [/roll|generat|decode|prefill/i, "blue"], [/reward|grad(e|er|ing)|judge/i, "olive"], [/train|step|forward|backward|score|logprob|pack/i, "orange"], [/update|push|publish|weight|sync|canary/i, "teal"], [/eval/i, "purple"], [/save|checkpoint|write/i, "slate"]];
 const inkOf = (span, lane) => (span.waits_for ? "idle" : (inks.find(([r]) => r.test(span.name)) || inks.find(([r]) => r.test(lane)) || [0, "slate"])[1]);
@@ -13,41 +13,36 @@ export function time(ctx) {
   const { ask, run, q } = ctx, node = el("div.stack", el("p.grey", "Reading…"));
   let t = null, from = 0, to_ = 1, lanes = null, cycle = null, readout = null, seen = "";
 
-  async function load(query) {
+  const load = answering(node, async (query) => {
     cycle = query.get("c") ?? String(ctx.head.last);
     if (cycle === seen) return;
-    try {
-      t = await ask(`/time/${cycle}`);
-      seen = cycle;
-      order(t);
-      [from, to_] = [t.t0, t.t1 > t.t0 ? t.t1 : t.t0 + 1];
-      show();
-    } catch (e) {
-      if (e.name !== "AbortError") fill(node, e.status === 404 ? el("div.panel", el("div.empty", el("b", ctx.head.rows ? `Cycle ${cycle} has no times` : "No cycle yet"), data(e.message))) : failed(e));
-    }
-  }
+    t = await ask(`/time/${cycle}`);
+    seen = cycle;
+    order(t);
+    [from, to_] = [t.t0, t.t1 > t.t0 ? t.t1 : t.t0 + 1];
+    show();
+  }, (e) => empty(ctx.head.rows ? `Cycle ${cycle} has no times` : "No cycle yet", data(e.message)));
 
   function show() {
-    const around = t.around, i = around.findIndex((a) => a.cycle === t.cycle), step = (n, glyph, name) => (around[i + n] ? el("a.button", { href: to(run, "time", { c: around[i + n].cycle }), "aria-label": name }, glyph) : null);
+    const i = t.around.findIndex((a) => a.cycle === t.cycle), beside = (n) => (t.around[i + n] ? to(run, "time", { c: t.around[i + n].cycle }) : null);
     readout = el("p.grey", "Hover a span to read it. Drag moves, the wheel or w and s zoom, a and d move, 0 shows all.");
-    lanes = canvas("lanes", paint);
-    lanes.style.height = `${Math.max(80, 24 + t.lanes.length * 34)}px`;
-    lanes.setAttribute("role", "img");
-    lanes.setAttribute("aria-label", `What each part did in cycle ${t.cycle}; the table below has the parts`);
+    lanes = picture("lanes", `What each part did in cycle ${t.cycle}; the table below has the parts`, Math.max(80, 24 + t.lanes.length * 34), paint);
     listen();
-    fill(node, el("div.crumbs", el("h1", `Time of cycle ${count(t.cycle)}`), step(-1, "‹", "Previous cycle"), step(1, "›", "Next cycle"), el("b", duration(t.step_time)), el("a", { href: to(run, "", { c: t.cycle }) }, "What it did"), el("a", { href: `${ask.base}/time/${t.cycle}?format=trace`, download: `cycle-${t.cycle}.trace.json` }, "as a Chrome trace")),
-      t.lanes.length ? el("div.panel", lanes, readout, spans()) : el("div.panel", el("div.empty", el("b", "No spans of this cycle"), "The parts below are measured apart from them.")),
+    fill(node, el("div.crumbs", el("h1", `Time of cycle ${count(t.cycle)}`), step(beside(-1), "‹", "Previous cycle", ","), step(beside(1), "›", "Next cycle", "."), el("b", duration(t.step_time)),
+      el("a", { href: to(run, "", { c: t.cycle }) }, "What it did"), el("a", { href: `${ask.base}/time/${t.cycle}?format=trace`, download: `cycle-${t.cycle}.trace.json` }, "as a Chrome trace")),
+      el("div.panel", t.lanes.length ? [lanes, readout, spans()] : empty("No spans of this cycle", "The parts below are measured apart from them.")),
       el("div.grid", el("div.panel.span-4", el("h2", "The trainer's clock"), parts()), el("div.panel.span-8", el("h2", "The cycles around ", el("span.grey", "a click opens one")), bars())));
   }
 
   function parts() {
-    const sum = t.parts.reduce((a, p) => a + (finite(p.value) ? p.value : 0), 0);
-    return el("table", el("tbody", t.parts.filter((p) => p.value).map((p) => { const sw = el("i.swatch"); sw.style.background = `var(--${lookOf(p.key)[0]})`; return el("tr", el("td", sw, " ", lookOf(p.key)[1]), el("td.num", duration(p.value)), el("td.num", sum ? share(p.value / sum) : "–")); })));
+    const there = t.parts.filter((p) => finite(p.value) && p.value), sum = there.reduce((a, p) => a + p.value, 0);
+    return table(["", "#", "#"], there.map((p) => [[swatch(lookOf(p.key)[0]), " ", lookOf(p.key)[1]], duration(p.value), share(p.value / sum)]));
   }
 
   function spans() {
-    const all = t.lanes.flatMap((l) => l.spans.map((s) => [l.name, s])).sort((a, b) => b[1].t1 - b[1].t0 - (a[1].t1 - a[1].t0)).slice(0, 60);
-    return el("details", el("summary", `Longest spans of ${count(t.lanes.reduce((n, l) => n + l.spans.length, 0))}`), el("table", el("thead", el("tr", ["lane", "what", "waits for", "begins", "took"].map((h, i) => el("th", { class: i > 2 ? "num" : "" }, h)))), el("tbody", all.map(([lane, s]) => el("tr", el("td", data(lane, 40)), el("td", data(s.name, 60), s.version ? el("span.grey", ` ${s.version}`) : null), el("td", data(s.waits_for, 80)), el("td.num", duration(s.t0 - t.t0)), el("td.num", duration(s.t1 - s.t0)))))));
+    const all = t.lanes.flatMap((l) => l.spans.map((s) => [l.name, s])), longest = [...all].sort((a, b) => b[1].t1 - b[1].t0 - (a[1].t1 - a[1].t0)).slice(0, 60);
+    return el("details", el("summary", `Longest spans of ${count(all.length)}`), table(["lane", "what", "waits for", "#begins", "#took"],
+      longest.map(([lane, s]) => [data(lane, 40), [data(s.name, 60), s.version ? el("span.grey", ` ${s.version}`) : null], data(s.waits_for, 80), duration(s.t0 - t.t0), duration(s.t1 - s.t0)])));
   }
 
   const left = 92;
@@ -86,13 +81,14 @@ export function time(ctx) {
     for (let v = Math.ceil((from - t.t0) / step) * step; v <= to_ - t.t0; v += step) {
       c.fillStyle = colour("grid");
       c.fillRect(x(v + t.t0), 16, 1, h);
+      const words = step >= 1 && v < 60 ? `${Math.round(v)} s` : duration(+v.toPrecision(6)), at = x(v + t.t0) + 2;
       c.fillStyle = colour("grey");
-      c.fillText(step >= 1 && v < 60 ? `${Math.round(v)} s` : duration(+v.toPrecision(6)), x(v + t.t0) + 2, 8);
+      if (at + c.measureText(words).width <= w) c.fillText(words, at, 8);
     }
   }
 
   function bars() {
-    const node = canvas("canvas", (c, w, h) => {
+    const node = picture("canvas", `Parts of cycles ${t.around[0]?.cycle} to ${t.around.at(-1)?.cycle}`, 180, (c, w, h) => {
       const top = Math.max(...t.around.map((a) => a.parts.reduce((s, v) => s + (finite(v) ? v : 0), 0)), 1e-9), cw = w / t.around.length;
       t.around.forEach((a, i) => {
         let y = h - 16;
@@ -108,9 +104,6 @@ export function time(ctx) {
         if (cw > 26 || i % 2 === 0) c.fillText(String(a.cycle), (i + 0.5) * cw, h - 3);
       });
     });
-    node.style.height = "180px";
-    node.setAttribute("role", "img");
-    node.setAttribute("aria-label", `Parts of cycles ${t.around[0]?.cycle} to ${t.around.at(-1)?.cycle}`);
     node.addEventListener("click", (e) => change({ c: t.around[Math.min(t.around.length - 1, Math.floor((e.offsetX / node.clientWidth) * t.around.length))].cycle }));
     return node;
   }
