@@ -57,6 +57,7 @@ func (j *Journal) Updated(u *orchestrator.Update) error {
 		j.Log.Error("update refused", "version", u.Version.String(), "cycle", u.Cycle, "why", u.Err.Error())
 		return j.raise(alarm, u.Cycle, fmt.Sprintf("version %v does not serve: %v", u.Version, u.Err), nil)
 	}
+	j.Dir.Serves(u.Version)
 	a := u.Attested
 	args := []any{"version", u.Version.String(), "cycle", u.Cycle, "state", u.State.String()}
 	if a.Version != 0 {

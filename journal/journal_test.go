@@ -135,6 +135,23 @@ func TestUpdatesAreWrittenDown(t *testing.T) {
 	}
 }
 
+// The status says which version serves: the last that was taken, whatever was refused since.
+func TestStatusSaysWhatServes(t *testing.T) {
+	j, path := newJournal(t)
+	for v, refused := range []error{nil, nil, errors.New("digest is 1, want 2")} {
+		if err := j.Updated(&orchestrator.Update{Cycle: v, Version: rl.NewVersion(0, v+1), Err: refused}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Dir.Beat(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := run.ReadStatus(path)
+	if err != nil || s.Serving != 2 {
+		t.Errorf("status says that version %v serves, %v, want 2", s.Serving, err)
+	}
+}
+
 func alarmsOf(t *testing.T, path string) []run.Alarm {
 	t.Helper()
 	all, _, err := disk.ReadLines(filepath.Join(path, run.AlarmsFile), run.ParseAlarm)

@@ -7,6 +7,7 @@ import (
 
 	"furlong/metrics/run"
 	"furlong/metrics/trend"
+	"furlong/rl"
 )
 
 // pace is over how many cycles the usual time of one is taken.
@@ -99,7 +100,19 @@ func running(r Run, s *Sentence) {
 	if v, known := Left(r); known {
 		left = fmt.Sprintf(", about %s left", About(v))
 	}
-	s.Text = fmt.Sprintf("%s a cycle%s. The newest row is of version %s.", Seconds(Usual(r)), left, Version(r.Newest.Version))
+	s.Text = fmt.Sprintf("%s a cycle%s. %s", Seconds(Usual(r)), left, serves(r))
+}
+
+// Serving returns the version that serves, or served last: what the status says, which is written again after each push, or the newest row's where that is
+// of a later one. 0 is not known.
+func Serving(r Run) rl.Version { return max(r.Life.Status.Serving, r.Newest.Version) }
+
+// serves says which version that is. A row alone can't tell, since the push comes after it.
+func serves(r Run) string {
+	if r.Life.Status.Serving < r.Newest.Version {
+		return fmt.Sprintf("The newest row is of version %s.", Version(r.Newest.Version))
+	}
+	return fmt.Sprintf("Version %s serves.", Version(Serving(r)))
 }
 
 // doing says what a run is at.

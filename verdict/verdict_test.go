@@ -68,6 +68,8 @@ func TestAlive(t *testing.T) {
 		{"running", func(*Run) {}, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. The newest row is of version v185."},
 		{"stalled", func(r *Run) { r.Now = noon.Add(7 * time.Minute) }, Warn, "No cycle for 7 min. The usual one takes 41 s. In phase rollout for 7 min, waiting for 3 of 256 answers."},
 		{"slow", func(r *Run) { r.Now = noon.Add(4 * time.Minute) }, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. The newest row is of version v185."},
+		{"pushed", func(r *Run) { r.Life.Status.Serving = rl.NewVersion(0, 186) }, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. Version v186 serves."},
+		{"pushed by an earlier start", func(r *Run) { r.Life.Status.Serving, r.Newest.Version = rl.NewVersion(0, 186), rl.NewVersion(1, 150) }, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. The newest row is of version 2·v150."},
 		{"resumed", func(r *Run) { r.Newest.Version = rl.NewVersion(1, 185) }, OK, "Running, cycle 186 of 200. 41 s a cycle, about 10 min left. The newest row is of version 2·v185."},
 		{"finished", func(r *Run) { r.Life.State, r.Newest.Cycle = run.Finished, 200 }, OK, "Finished, 200 of 200 cycles. 2 h 06 min of cycles, 41 s each."},
 		{"stopped", func(r *Run) { r.Life.State, r.Life.Status.Exit = run.Stopped, "interrupted" }, Warn, "Stopped after 185 of 200 cycles. It said: interrupted. 2 h 06 min of cycles, 41 s each."},

@@ -13,7 +13,7 @@ type Head struct {
 	Started   float64    `json:"started"` // of the newest attempt
 	Beat      float64    `json:"beat"`    // last sign of life
 	Attempt   int        `json:"attempt"`
-	Version   string     `json:"version"` // that serves: v186, 2·v37 after a resume
+	Version   string     `json:"version"` // that serves, or served last: v186, 2·v37 after a resume; empty before the first
 	Exit      string     `json:"exit"`    // why it ended
 	First     int        `json:"first"`   // first and last cycle with a row; both 0 without rows
 	Last      int        `json:"last"`

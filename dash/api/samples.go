@@ -109,7 +109,7 @@ type Inspect struct {
 	Absent    map[string]string `json:"absent"`   // why a column is null
 	Command   string            `json:"command"`  // that holds the two engines against each other over the newest checkpoint
 	Slots     []int             `json:"slots"`    // of its group
-	Served    string            `json:"served"`   // version after its cycle
+	Served    string            `json:"served"`   // version as its cycle ended, before its own push
 }
 
 // Routes are the experts behind the logprobs of response tokens: those that the token before chose, as far as they are kept.

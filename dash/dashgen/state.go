@@ -12,12 +12,13 @@ import (
 
 	"furlong/metrics"
 	"furlong/metrics/run"
+	"furlong/rl"
 )
 
 // state writes status and lock as the state asked for leaves them.
 func (m *maker) state() error {
 	h := run.Holder{PID: 4711, Host: "dashgen", Boot: "00000000-0000-0000-0000-000000000000", Started: start, Attempt: m.attempt, Ended: m.clock}
-	s := run.Status{State: run.State(m.o.State), PID: h.PID, Host: h.Host, Boot: h.Boot, Started: start, Beat: m.clock, Attempt: m.attempt, Cycle: m.o.Cycles, Planned: m.o.Cycles, Phase: "train", PhaseSince: m.clock}
+	s := run.Status{State: run.State(m.o.State), PID: h.PID, Host: h.Host, Boot: h.Boot, Started: start, Beat: m.clock, Attempt: m.attempt, Cycle: m.o.Cycles, Planned: m.o.Cycles, Phase: "train", PhaseSince: m.clock, Serving: rl.NewVersion(m.attempt-1, m.o.Cycles+1)}
 	switch s.State {
 	case run.Finished:
 		s.Exit = "all cycles are done"

@@ -28,7 +28,7 @@ func (r *Run) Head(keys bool) (*api.Head, error) {
 	if err := r.look(); err != nil {
 		return nil, err
 	}
-	st, t := r.life.Status, r.table
+	st := r.life.Status
 	h := &api.Head{
 		Run: r.id, Dir: r.dir, State: string(r.life.State), Planned: st.Planned, Phase: st.Phase, Since: st.PhaseSince, Waiting: st.WaitingFor,
 		Started: st.Started, Beat: st.Beat, Attempt: max(st.Attempt, r.life.Holder.Attempt), Exit: st.Exit,
@@ -44,8 +44,8 @@ func (r *Run) Head(keys bool) (*api.Head, error) {
 	if left, ok := verdict.Left(v); ok && r.life.State == run.Running {
 		h.Left = api.Float(left)
 	}
-	if len(t.lines) > 0 {
-		h.Version = verdict.Version(v.Newest.Version)
+	if s := verdict.Serving(v); s != 0 {
+		h.Version = verdict.Version(s)
 	}
 	h.Marks, h.Attempts = r.happened(), r.attempts()
 	h.Evals = append(h.Evals, r.evalNames()...)

@@ -159,7 +159,7 @@ func (r *Run) Inspect(id SampleID, from, to int) (*api.Inspect, error) {
 	return out, nil
 }
 
-// served returns the version that served after a cycle, as text; empty without a row.
+// served returns the version that served as a cycle ended, as text; empty without a row.
 func (r *Run) served(cycle int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 	"furlong/metrics/disk"
 	"furlong/metrics/samples"
 	"furlong/metrics/tensorboard"
+	"furlong/rl"
 )
 
 // BeatInterval is how often [Dir.Run] writes status.json.
@@ -44,6 +45,7 @@ type Dir struct {
 	beating sync.Mutex // orders the writes of status.json
 	state   sync.Mutex // guards status; held for moments only, so that a slow disk cannot stop the heart
 	status  Status
+	soon    chan struct{} // asks for a heartbeat before its time
 
 	mu      sync.Mutex // guards what follows
 	rows    *disk.Appender
@@ -93,7 +95,7 @@ func open(path string, o Options, check func(found bool) error) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{path: path, o: o, lock: l, last: map[metrics.Kind]int{}}
+	d := &Dir{path: path, o: o, lock: l, last: map[metrics.Kind]int{}, soon: make(chan struct{}, 1)}
 	if err = check(Holds(path)); err == nil {
 		err = d.start(dead, last)
 	}
@@ -217,6 +219,17 @@ func (d *Dir) Progress(cycle int, phase, waitingFor string) {
 	d.status.Cycle, d.status.Phase, d.status.WaitingFor = cycle, phase, waitingFor
 }
 
+// Serves notes the version that the rollout engine serves from now on. The heart beats once more for it: whoever waits for a cycle has stale words for long else.
+func (d *Dir) Serves(v rl.Version) {
+	d.state.Lock()
+	d.status.Serving = v
+	d.state.Unlock()
+	select {
+	case d.soon <- struct{}{}:
+	default: // it is asked for already
+	}
+}
+
 // Beat writes status.json.
 func (d *Dir) Beat() error {
 	d.beating.Lock()
@@ -231,7 +244,7 @@ func (d *Dir) Beat() error {
 	return disk.ReplaceBytes(filepath.Join(d.path, StatusFile), b)
 }
 
-// Run writes a heartbeat every [BeatInterval] until ctx ends. A heartbeat that cannot be written is a line in the log, not the end of the run.
+// Run writes a heartbeat every [BeatInterval], and when a version begins to serve, until ctx ends. A heartbeat that cannot be written is a line in the log, not the end of the run.
 func (d *Dir) Run(ctx context.Context) {
 	t := time.NewTicker(BeatInterval)
 	defer t.Stop()
@@ -241,6 +254,7 @@ func (d *Dir) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
+		case <-d.soon:
 		}
 		switch err := d.Beat(); {
 		case err == nil && lost > 0:

@@ -333,6 +333,12 @@ func TestHeartbeat(t *testing.T) {
 		if got, want := status(t, path).Beat, metrics.Unix(began.Add(15*time.Second)); got != want {
 			t.Errorf("beat is %v, want %v", got, want)
 		}
+		d.Serves(7)
+		d.Serves(8)
+		synctest.Wait() // no time goes by
+		if got := status(t, path).Serving; got != 8 {
+			t.Errorf("status says that version %v serves, want 8", got)
+		}
 		// A folder in its place cannot be replaced by a file.
 		os.Remove(filepath.Join(path, StatusFile))
 		os.MkdirAll(filepath.Join(path, StatusFile, "x"), 0o755)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"furlong/metrics"
+	"furlong/rl"
 )
 
 // A State is how a run is, in one word.
@@ -41,6 +42,8 @@ type Status struct {
 	PhaseSince float64 `json:"phase_since"`
 	WaitingFor string  `json:"waiting_for"` // empty when it waits for nothing
 	Exit       string  `json:"exit"`        // why it ended
+
+	Serving rl.Version `json:"serving,omitempty"` // version that the rollout engine serves; 0 before this start has pushed one
 }
 
 // ReadStatus reads status.json. A missing file is the zero Status.
