@@ -135,22 +135,24 @@ func TestTwoNamesOfOneSetting(t *testing.T) {
 
 func TestBelowAndPresume(t *testing.T) {
 	c, set := newLauncher()
-	set.Below("variable X", "--batch", "5", "--length=6").Presume(func(said func(string) (string, bool)) (string, string) {
+	set.Below("variable X", "--batch", "5", "--length=6").Presume(func(said func(string) (string, bool)) Presumption {
 		if n, given := said("longest"); given && n == "9" {
-			return "none", "it is long"
+			return Presumption{Recipe: "none", Why: "it is long", Flags: []string{"--batch", "4", "--file", "x"}, Origin: "its length"}
 		}
-		return "tiny-arithmetic", "it is short"
+		return Presumption{Recipe: "tiny-arithmetic", Why: "it is short"}
 	})
 	set.readFile = func(string) ([]byte, error) { return []byte("--length 7"), nil }
 	if err := set.Parse(strings.Fields("--config f --longest 9")); err != nil {
 		t.Fatal(err)
 	}
-	if c.Batch != 5 || c.Length != 9 || set.byName["batch"].Origin != "variable X" || set.Presumed() != (Presumption{"none", "it is long"}) {
+	if c.Batch != 5 || c.Length != 9 || set.byName["batch"].Origin != "variable X" || set.Presumed().Recipe != "none" || set.Presumed().Why != "it is long" {
 		t.Errorf("got %+v, origin %s, presumed %v", *c, set.byName["batch"].Origin, set.Presumed())
 	}
 	_, set = newLauncher()
-	set.Presume(func(func(string) (string, bool)) (string, string) { return "tiny-arithmetic", "it is short" })
-	if err := set.Parse([]string{"--recipe", "none"}); err != nil || set.Recipe() != "" || set.Presumed() != (Presumption{}) {
+	set.Presume(func(func(string) (string, bool)) Presumption {
+		return Presumption{Recipe: "tiny-arithmetic", Why: "it is short", Flags: []string{"--batch", "4"}}
+	})
+	if err := set.Parse([]string{"--recipe", "none"}); err != nil || set.Recipe() != "" || set.Presumed().Recipe != "" || set.byName["batch"].Origin != "default" {
 		t.Errorf("a named recipe: error %v, recipe %q, presumed %v, want none", err, set.Recipe(), set.Presumed())
 	}
 	if err := fmt.Sprint(New("train", "").Layered("").Below("variable Y", "--no-such", "1").Parse(nil)); !strings.Contains(err, "variable Y: unknown flag --no-such") {

@@ -3,28 +3,12 @@ package config
 import (
 	"bytes"
 	"flag"
-	"os"
 	"testing"
+
+	"furlong/internal/golden"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := "testdata/" + name
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; got\n%s", path, got)
-	}
-}
 
 func TestPrintAndHelp(t *testing.T) {
 	_, set := newEvery()
@@ -42,6 +26,6 @@ func TestPrintAndHelp(t *testing.T) {
 		if err := print(&b); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name, b.Bytes())
+		golden.Compare(t, "testdata/"+name, b.Bytes(), *update)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"furlong/nearest"
 )
 
 // An Option is a flag of other training stacks that has no setting here. It is read, so that a launch line need not be
@@ -20,6 +22,8 @@ type Option struct {
 	Why     string   // why it does nothing, why it is so, what is missing, what another value would need
 	Senses  []Sense  // of Expands: what values stand for
 	Secret  bool     // of Refused: what it is given is never shown
+
+	unknown bool // made up for a name that Set.Pass let pass
 }
 
 // Takes says how many words follow an option.
@@ -89,6 +93,36 @@ func (s *Set) Accept(rows []Option) *Set {
 	return s
 }
 
+// Pass takes flags that nobody knows for options of another program, where their names begin with a prefix: they have no effect, for the
+// reason why. One that is nearly a flag that is acted on, checked or refused is taken for it, misspelled, and stays unknown.
+func (s *Set) Pass(prefix, why string) *Set {
+	s.passes = append(s.passes, pass{prefix, why})
+	return s
+}
+
+type pass struct{ prefix, why string }
+
+// misspelled is how many edits may lie between a flag and one that was meant.
+const misspelled = 2
+
+// passed finds the pass of an unknown name and makes an option of it that takes any number of words.
+func (s *Set) passed(name string, a *assignment) bool {
+	base := strings.TrimPrefix(name, "no-")
+	i := slices.IndexFunc(s.passes, func(p pass) bool { return strings.HasPrefix(base, p.prefix) && len(base) > len(p.prefix) })
+	if i < 0 {
+		return false
+	}
+	why := s.passes[i].why
+	if near := nearest.Within(misspelled, name, s.names()); near != "" {
+		if o, ok := s.options[strings.TrimPrefix(near, "no-")]; !ok || o.Kind != Idle {
+			return false
+		}
+		why += ", did you mean --" + near + "?"
+	}
+	a.option = &Option{Name: name, Takes: Any, Kind: Idle, Why: why, unknown: true}
+	return true
+}
+
 // Options returns the rows that [Set.Accept] took, in order, without those that are settings.
 func (s *Set) Options() []Option {
 	var out []Option
@@ -147,7 +181,7 @@ func (o *Option) isSo(value string) bool {
 // note does what the option's kind says.
 func (s *Set) note(a assignment, origin string) error {
 	o, value := a.option, a.said()
-	n := Note{Flag: o.Name, Value: Quote(a.words...), Origin: origin, Why: o.Why, Listed: true}
+	n := Note{Flag: o.Name, Value: Quote(a.words...), Origin: origin, Why: o.Why, Listed: !o.unknown}
 	if o.Takes == Switch {
 		n.Flag, n.Value = strings.TrimPrefix(a.spelled, "--"), ""
 	}

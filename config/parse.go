@@ -81,8 +81,9 @@ func (s *Set) lower(line *layer) (recipe, file *layer) {
 		}
 	}
 	if !named && s.presume != nil {
-		if presumed, why := s.presume(line.said); presumed != "" {
-			name, s.presumed = presumed, Presumption{Recipe: presumed, Why: why}
+		if p := s.presume(line.said); p.Recipe != "" {
+			name, s.presumed = p.Recipe, p
+			s.beneath = slices.Insert(s.beneath, 0, beneath{p.Origin, p.Flags})
 		}
 	}
 	if name == "" || name == "none" || name == none {
@@ -92,15 +93,17 @@ func (s *Set) lower(line *layer) (recipe, file *layer) {
 	return s.recipeLayer(name, line), file
 }
 
-// A Presumption is a recipe that nobody named.
+// A Presumption is a recipe that nobody named, and flags that lie right above it, with what is said of where they come from.
 type Presumption struct {
 	Recipe string
 	Why    string
+	Flags  []string
+	Origin string
 }
 
 // Presume gives the choice of the recipe to a function, where neither the command line nor a file names one. It can ask what the command line says
-// to a flag, under the name it has there, and answers "" for the recipe that [Set.Layered] was given.
-func (s *Set) Presume(choose func(said func(flag string) (value string, given bool)) (recipe, why string)) *Set {
+// to a flag, under the name it has there, and answers nothing for the recipe that [Set.Layered] was given.
+func (s *Set) Presume(choose func(said func(flag string) (value string, given bool)) Presumption) *Set {
 	s.presume = choose
 	return s
 }

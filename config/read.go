@@ -131,7 +131,7 @@ func (r *reader) flag(name, value string, has bool) {
 	if has {
 		a.words = []string{value}
 	}
-	if !r.set.lookup(name, &a) {
+	if !r.set.lookup(name, &a) && !r.set.passed(name, &a) {
 		r.errorf("unknown flag --%s%s", name, r.set.suggest(name))
 		r.values(-1)
 		return

@@ -25,8 +25,9 @@ type Set struct {
 	layers   *layering         // nil: the command line is the only layer
 	readFile func(string) ([]byte, error)
 
-	presume func(said func(string) (string, bool)) (recipe, why string)
+	presume func(said func(string) (string, bool)) Presumption
 	beneath []beneath
+	passes  []pass
 
 	notes, lacks []Note
 	claims       []Claim

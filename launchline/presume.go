@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"furlong/config"
 )
 
 // The recipes that lie under lines of other programs.
@@ -21,9 +23,19 @@ var (
 	ofArguments = strings.Fields("experimental-attention-variant")
 )
 
-// Presume tells whose line a command line is, and which recipe holds what that program sets by itself: "" for a line of our own. said is what the line
-// says to a flag.
-func Presume(said func(flag string) (value string, given bool)) (recipe, why string) {
+// Presume tells whose line a command line is, and what that program sets by itself: nothing for a line of our own. said is what the line says to a
+// flag. Where engines have devices of their own, the next batch is generated while this one trains, unless the line says how else.
+func Presume(said func(flag string) (value string, given bool)) config.Presumption {
+	p := config.Presumption{}
+	p.Recipe, p.Why = recipe(said)
+	if p.Recipe != "" && isApart(said) {
+		p.Flags, p.Origin = []string{"--loop", "one-step-off"}, "devices of its own for rollout"
+	}
+	return p
+}
+
+// recipe names the recipe under a line, and why.
+func recipe(said func(flag string) (value string, given bool)) (name, why string) {
 	first := func(names []string) string {
 		i := slices.IndexFunc(names, func(n string) bool { _, given := said(n); return given })
 		if i < 0 {
@@ -43,6 +55,12 @@ func Presume(said func(flag string) (value string, given bool)) (recipe, why str
 		return Launch4, "--" + script + " is of the public launch script, which has defaults of its own for four machines that train"
 	}
 	return Launch, "--" + script + " is of the public launch script, which has defaults of its own"
+}
+
+// isApart tells whether a line gives rollout devices of its own.
+func isApart(said func(string) (string, bool)) bool {
+	_, shared := said("colocate")
+	return number(said, "rollout-num-nodes") > 0 || number(said, "rollout-num-gpus") > 0 && !shared
 }
 
 // number returns a number on the line, 0 where there is none.

@@ -145,3 +145,12 @@ var routers = slices.Concat(
 	ofRouter(config.Some, "worker-urls decode cors-allowed-origins request-id-headers prometheus-duration-buckets selector prefill-selector decode-selector prefill"),
 	ofRouter(config.Switch, "dp-aware pd-disaggregation service-discovery disable-retries disable-circuit-breaker disable-health-check enable-igw enable-trace mini-lb disable-auto-detokenize"),
 )
+
+// Pass has set take flags of servers and routers that the table does not know: the next release of either has some, and none of them means anything
+// here. One that is a misspelled flag of the table's stays an error where that flag has a meaning (docs/adr/0029-unknown-flags-of-servers.md).
+func Pass(set *config.Set) *config.Set {
+	for _, prefix := range []string{"sglang-", "router-"} {
+		set.Pass(prefix, "the flag is unknown, and no server is started that could know it")
+	}
+	return set
+}

@@ -2,15 +2,21 @@ package nearest
 
 import "strings"
 
-// Name returns the name most like the one typed, or "" when none is like it. Few edits come first, then a name
-// that holds what was typed: batch-size finds micro-batch-size. Case does not count.
-func Name(typed string, names []string) string {
-	best, least := "", max(1, (len(typed)+1)/3)+1
+// Within returns the name that is the fewest edits from the one typed, and at most so many, or "". Case does not count.
+func Within(edits int, typed string, names []string) string {
+	best, least := "", edits+1
 	for _, n := range names {
 		if d := distance(strings.ToLower(typed), strings.ToLower(n)); d < least {
 			best, least = n, d
 		}
 	}
+	return best
+}
+
+// Name returns the name most like the one typed, or "" when none is like it. Few edits come first, then a name
+// that holds what was typed: batch-size finds micro-batch-size. Case does not count.
+func Name(typed string, names []string) string {
+	best := Within(max(1, (len(typed)+1)/3), typed, names)
 	if best != "" || len(typed) < 4 {
 		return best
 	}

@@ -19,6 +19,23 @@ func TestName(t *testing.T) {
 	}
 }
 
+func TestWithin(t *testing.T) {
+	names := []string{"max-running-requests", "max-total-tokens"}
+	for _, tt := range []struct {
+		edits       int
+		typed, want string
+	}{
+		{2, "max-runing-requests", "max-running-requests"},
+		{2, "Max-Total-Toknes", "max-total-tokens"},
+		{2, "max-running-tokens", ""},
+		{0, "max-runing-requests", ""},
+	} {
+		if got := Within(tt.edits, tt.typed, names); got != tt.want {
+			t.Errorf("Within(%d, %q) = %q, want %q", tt.edits, tt.typed, got, tt.want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string

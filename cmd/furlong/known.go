@@ -187,7 +187,8 @@ servers and router), so that such a line need not be edited. This page is writte
 
 ## How a line is read
 - ` + "`--x v`, `--x=v`, `--x a b c`" + ` for lists, ` + "`--x` and `--no-x`" + ` for switches. The last word on a flag counts. ` + "`None`" + ` is as if the flag were not there. Unknown flags are errors that name the
-  nearest one; everything that is wrong is told at once.
+  nearest one; everything that is wrong is told at once. Unknown flags of servers and routers (` + "`--sglang-*`" + `, ` + "`--router-*`" + `) have no effect and are named in a line at the start, unless they are a misspelled
+  flag that has a meaning here ([decision 0029](adr/0029-unknown-flags-of-servers.md)).
 - Two names of one setting (` + "`--context-length`, `--sglang-context-length`" + `) may stand beside each other with one value, and not with two.
 - Later layers win: defaults, recipe, variables, ` + "`--config FILE`" + `, command line, ` + "`--extra-args`" + `.
 - ` + "`--extra-env-vars`" + ` takes NAME=VALUE separated by any white space, line breaks too, each split at its first ` + "`=`" + `, with quotes, or a JSON object.
@@ -201,6 +202,8 @@ The public launch script sets most of a run itself. Where its flags are on the c
 | flags of the script (` + "`--mode`, `--task`, ..." + `) and ` + "`--actor-num-nodes`" + ` | ` + launchline.Reference + `: the published run on MI355X, every setting with its source |
 | flags of the script | ` + launchline.Launch + `, or ` + launchline.Launch4 + ` where four machines train |
 | ` + "`--experimental-attention-variant`" + `: the trainer's argument list | ` + launchline.Arguments + ` |
+
+Where such a line gives rollout devices of its own (` + "`--rollout-num-nodes`" + `, or ` + "`--rollout-num-gpus`" + ` without ` + "`--colocate`" + `), the loop is ` + "`one-step-off`" + `; ` + "`--loop sync`" + ` is what the published launcher does.
 
 ` + "`furlong train --recipe " + launchline.Reference + " --dry-run`" + ` prints what would run: model, ranks, batch arithmetic, lengths, formats, what each device would hold by which formula, and what
 stands in the way here. It works for every command line, also with ` + "`--json`" + `.

@@ -13,33 +13,13 @@ import (
 	"testing"
 
 	"furlong/config"
+	"furlong/internal/golden"
 )
 
 // sameAs compares with a file, or with -update writes it.
 func sameAs(t *testing.T, path string, got []byte) {
 	t.Helper()
-	if *rewriteDocs {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what comes out; if it should be, go test ./cmd/furlong -run %s -update. First difference:\n%s", path, t.Name(), firstDifference(string(got), string(want)))
-	}
-}
-
-func firstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return "got  " + g[i] + "\nwant " + w[i]
-		}
-	}
-	return "one is longer"
+	golden.Compare(t, path, got, *rewriteDocs)
 }
 
 // launchWords reads a command line as it is published, in a shell's spelling, with comments.
@@ -114,7 +94,7 @@ func TestRecipeIsTheLaunchLine(t *testing.T) {
 	}
 	line, recipe := text(read(launchWords(t, "testdata/launch/reference-run.txt"))), text(read([]string{"--recipe", "dsv4-flash-mi355x"}))
 	if line != recipe {
-		t.Errorf("the launch line and the recipe differ: %s", firstDifference(line, recipe))
+		t.Errorf("the launch line and the recipe differ: %s", golden.FirstDifference(line, recipe))
 	}
 }
 
@@ -150,7 +130,7 @@ func TestCommandIsTheSameRun(t *testing.T) {
 		r, want := read(args)
 		again, got := read(r.Command[2:])
 		if got != want {
-			t.Errorf("%.80q: %s", args, firstDifference(got, want))
+			t.Errorf("%.80q: %s", args, golden.FirstDifference(got, want))
 		}
 		for name, v := range again.Settings {
 			if !reflect.DeepEqual(v.Value, r.Settings[name].Value) {

@@ -71,7 +71,7 @@ func (f *trainFlags) registerLine(set *config.Set, environ []string) *config.Set
 	for _, v := range read.Flags {
 		set.Below("variable "+v.Variable, v.Words...)
 	}
-	return set.Remark(read.Notes...)
+	return launchline.Pass(set).Remark(read.Notes...)
 }
 
 // unclamped says that shared experts are not clamped. The published configuration clamps them; the published trainer says that it does not.
