@@ -28,11 +28,37 @@ func (r *Run) Head(keys bool) (*api.Head, error) {
 	if err := r.look(); err != nil {
 		return nil, err
 	}
+	now := headKey{r.at(), r.table.resets, len(r.table.lines), r.life.State, r.o.Now().Unix()}
+	if r.heads.key == now && !keys {
+		h := r.heads.head
+		return &h, nil
+	}
+	h := r.makeHead(keys)
+	if !keys {
+		r.heads = headCache{now, *h}
+	}
+	return h, nil
+}
+
+// A headCache is the head of this second: every open page asks for it once a second, and it speaks of all rows.
+type headCache struct {
+	key  headKey
+	head api.Head
+}
+
+type headKey struct {
+	at            string
+	resets, lines int
+	state         run.State
+	second        int64
+}
+
+func (r *Run) makeHead(keys bool) *api.Head {
 	st := r.life.Status
 	h := &api.Head{
 		Run: r.id, Dir: r.dir, State: string(r.life.State), Planned: st.Planned, Phase: st.Phase, Since: st.PhaseSince, Waiting: st.WaitingFor,
 		Started: st.Started, Beat: st.Beat, Attempt: max(st.Attempt, r.life.Holder.Attempt), Exit: st.Exit,
-		Average: trend.Window(st.Planned), Marks: []api.Mark{}, Attempts: []api.Attempt{}, Evals: []string{}, Baselines: []api.Baseline{},
+		Average: trend.Window(st.Planned), Marks: []api.Mark{}, Attempts: []api.Attempt{}, Evals: []string{}, Baselines: append([]api.Baseline{}, r.o.Baselines...),
 		At: r.at(), Now: metrics.Unix(r.o.Now()), Problems: r.problems(),
 	}
 	r.extent(h)
@@ -55,7 +81,7 @@ func (r *Run) Head(keys bool) (*api.Head, error) {
 	if keys {
 		h.Keys = r.keys()
 	}
-	return h, nil
+	return h
 }
 
 // extent says from where to where there are rows of cycles.

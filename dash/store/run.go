@@ -25,6 +25,8 @@ type Options struct {
 	Now   func() time.Time
 	Self  run.Holder // who reads: says which locks can be seen
 	Cache string     // folder for indexes of runs that can't be written; empty for none
+
+	Baselines []api.Baseline // lines of reference, the same for all runs
 }
 
 // A Run reads one run directory. It may be asked from several goroutines at once.
@@ -45,6 +47,7 @@ type Run struct {
 	held    map[string]held
 	marks   markCache
 	tallies tallies
+	heads   headCache
 
 	index sampleIndex  // has a lock of its own, since a search may take long
 	limit atomic.Int64 // bytes of columns
