@@ -3,12 +3,14 @@ package dashgen
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"furlong/eval"
@@ -73,14 +75,11 @@ func (m *maker) eval(c int) error {
 		all = append(all, eval.Problem{ID: p.ID, N: p.N, C: p.C, Truncated: p.Truncated})
 	}
 	if bodied {
-		if err := m.samples.Add(samples.Batch{Cycle: c, Eval: held, Samples: batch}); err != nil {
-			return err
-		}
+		w := m.samples
+		m.files.jobs <- func() error { return w.Add(samples.Batch{Cycle: c, Eval: held, Samples: batch}) }
 	}
-	if err := m.evalRow(c, all); err != nil {
-		return err
-	}
-	return m.evalFile(e)
+	m.files.jobs <- func() error { return m.evalFile(e) }
+	return m.evalRow(c, all)
 }
 
 // answer is a sample of an evaluation.
@@ -104,22 +103,30 @@ func (m *maker) evalRow(c int, all []eval.Problem) error {
 	}
 	v["eval/"+held] = float64(right) / (problems * answers)
 	v["eval/"+held+"-truncated_ratio"] = float64(cut) / (problems * answers)
-	for _, k := range []int{1, 2, 4, 8} {
-		i, err := eval.PassAt(all, k, uint64(c))
-		if err != nil {
-			return err
-		}
+	ks := [...]int{1, 2, 4, 8}
+	var intervals [len(ks)]eval.Interval
+	var errs [len(ks)]error
+	var wait sync.WaitGroup
+	for i, k := range ks { // most of the time that rows take
+		wait.Go(func() { intervals[i], errs[i] = eval.PassAt(all, k, uint64(c)) })
+	}
+	wait.Wait()
+	for i, k := range ks {
 		key := fmt.Sprintf("eval/%s-pass@%d", held, k)
-		v[key], v[key+"_lo"], v[key+"_hi"] = i.Value, i.Low, i.High
+		v[key], v[key+"_lo"], v[key+"_hi"] = intervals[i].Value, intervals[i].Low, intervals[i].High
+	}
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
 	}
 	return m.line(metrics.Eval, c, m.attempt, m.clock, v)
 }
 
 func (m *maker) evalFile(e run.Evaluation) error {
-	f, err := os.Create(filepath.Join(m.dir, run.EvalFile(held, e.Cycle)))
+	file, err := os.Create(filepath.Join(m.dir, run.EvalFile(held, e.Cycle)))
 	if err != nil {
 		return err
 	}
+	f := newLines(file)
 	err = writeLine(f, e)
 	for _, p := range e.Problems {
 		if err == nil {
@@ -151,7 +158,8 @@ func (m *maker) experts(c int) error {
 		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(0.97+0.02*m.rng.Float64())))
 	}
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)))
-	return os.WriteFile(filepath.Join(m.dir, run.ExpertsFile(c)), b, 0o644)
+	m.files.jobs <- func() error { return os.WriteFile(filepath.Join(m.dir, run.ExpertsFile(c)), b, 0o644) }
+	return nil
 }
 
 // settings writes config.json.

@@ -46,10 +46,11 @@ type maker struct {
 	dir     string
 	rng     *rand.Rand
 	last    int // bodies of so many last cycles are written; -1 all
-	rows    *os.File
-	spans   map[int]*os.File
-	log     *os.File
-	alarms  *os.File
+	rows    *lines
+	spans   map[int]*lines
+	log     *lines
+	alarms  *lines
+	files   *beside
 	samples *samples.Writer
 	attempt int
 	clock   float64
@@ -119,12 +120,14 @@ func (m *maker) open() (err error) {
 			return err
 		}
 	}
-	for name, f := range map[string]**os.File{run.RowsFile: &m.rows, run.LogFile: &m.log, run.AlarmsFile: &m.alarms} {
-		if *f, err = os.Create(filepath.Join(m.dir, name)); err != nil {
+	m.spans, m.files = map[int]*lines{}, newBeside()
+	for name, to := range map[string]**lines{run.RowsFile: &m.rows, run.LogFile: &m.log, run.AlarmsFile: &m.alarms} {
+		f, err := os.Create(filepath.Join(m.dir, name))
+		if err != nil {
 			return err
 		}
+		*to = newLines(f)
 	}
-	m.spans = map[int]*os.File{}
 	m.names = furtherNames(m.o.Keys)
 	if err := m.settings(); err != nil {
 		return err
@@ -135,17 +138,18 @@ func (m *maker) open() (err error) {
 // openSamples begins the samples of an attempt.
 func (m *maker) openSamples() (err error) {
 	if m.samples != nil {
-		if err := m.samples.Close(); err != nil {
+		if err := errors.Join(m.files.wait(), m.samples.Close()); err != nil {
 			return err
 		}
+		m.files = newBeside()
 	}
 	m.samples, err = samples.Open(filepath.Join(m.dir, run.SamplesDir), samples.Options{Attempt: m.attempt, Text: text, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 
 func (m *maker) close() error {
-	var errs []error
-	for _, f := range []*os.File{m.rows, m.log, m.alarms} {
+	errs := []error{m.files.wait()}
+	for _, f := range []*lines{m.rows, m.log, m.alarms} {
 		errs = append(errs, f.Close())
 	}
 	for _, f := range m.spans {

@@ -3,10 +3,12 @@ package dashgen
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"os"
 	"slices"
+	"strconv"
 
 	"furlong/metrics"
 	"furlong/metrics/run"
@@ -132,19 +134,22 @@ func (m *maker) repeat(c int) error {
 	if err := json.Unmarshal(m.before[c], &k); err != nil {
 		return err
 	}
-	if err := m.samples.AddRows(c, sets, k.Rows); err != nil {
-		return err
-	}
+	w := m.samples
+	m.files.jobs <- func() error { return w.AddRows(c, sets, k.Rows) }
 	m.step = k.Step
 	return m.row(c, m.attempt, m.clock, k.Values)
 }
 
 // add writes the samples, with or without their tokens.
 func (m *maker) add(c int, d *drawn) error {
-	if d.batch != nil {
-		return m.samples.Add(samples.Batch{Cycle: c, Samples: d.batch})
+	w := m.samples
+	m.files.jobs <- func() error {
+		if d.batch != nil {
+			return w.Add(samples.Batch{Cycle: c, Samples: d.batch})
+		}
+		return w.AddRows(c, sets, d.rows)
 	}
-	return m.samples.AddRows(c, sets, d.rows)
+	return nil
 }
 
 // values are the series of a cycle.
@@ -251,11 +256,10 @@ func decimal(v float64) string {
 	if a := math.Abs(v); a != 0 && (a < 1e-6 || a >= 1e21) {
 		return fmt.Sprintf("%e", v)
 	}
-	b, _ := json.Marshal(v) // a finite number
-	return string(b)
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-func writeLine(f *os.File, v any) error {
+func writeLine(f io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -268,10 +272,11 @@ func writeLine(f *os.File, v any) error {
 func (m *maker) spansOf(c int, p phases) error {
 	f := m.spans[c/1000]
 	if f == nil {
-		var err error
-		if f, err = os.OpenFile(m.dir+"/"+run.SpansFile(c), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644); err != nil {
+		file, err := os.OpenFile(m.dir+"/"+run.SpansFile(c), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+		if err != nil {
 			return err
 		}
+		f = newLines(file)
 		m.spans[c/1000] = f
 	}
 	at := m.clock

@@ -73,15 +73,15 @@ func Append(dir string, cycle, n, keys int) error {
 	if err != nil {
 		return err
 	}
-	m := &maker{o: Default(), rows: f, attempt: 2, step: cycle}
+	m := &maker{o: Default(), rows: newLines(f), attempt: 2, step: cycle}
 	for i := range n {
 		values := map[string]float64{"rollout/raw_reward": 0.5 + 0.01*float64(i%7), "train/logp_diff/mean": 0.09, "train/logp_diff/p99": 0.4, "perf/step_time": 0.05}
 		for _, name := range furtherNames(keys) {
 			values[name] = float64(cycle + i)
 		}
 		if err := m.row(cycle+i, 2, metrics.Unix(time.Now()), values); err != nil {
-			return errors.Join(err, f.Close())
+			return errors.Join(err, m.rows.Close())
 		}
 	}
-	return f.Close()
+	return m.rows.Close()
 }
