@@ -160,8 +160,7 @@ var debugging = slices.Concat(
 	idle(config.Switch, "the digest of every update is in the log", "save-local-weight-checksum enable-event-analyzer enable-witness"),
 	idle(config.One, "the digest of every update is in the log", "witness-buffer-size=1048576"),
 	idle(config.Switch, forTests, "ci-test ci-disable-kl-checker ci-disable-logprobs-checker ci-disable-weight-update-checker ci-save-model-hash ci-check-model-hash"),
-	idle(config.One, forTests, "ci-metric-checker-key ci-metric-checker-threshold ci-save-grad-norm ci-load-grad-norm ci-inject-rollout-data-min-match-ratio=0.9"),
-	missing(config.One, forTests, "ci-inject-rollout-data-path ci-inject-rollout-data-start-rollout-id"),
+	idle(config.One, forTests, "ci-metric-checker-key ci-metric-checker-threshold ci-save-grad-norm ci-load-grad-norm"),
 	idle(config.One, "config.json in the run directory says what the build is", "env-report"),
 )
 

@@ -114,7 +114,9 @@ func (d *departure) left(cycles int) error {
 		return nil
 	case !d.own:
 		return fmt.Errorf("checkpoint %s is of cycle %d and --num-rollout is %d: no cycle is planned; raise --num-rollout to go on", d.dir, at, cycles)
-	case at > cycles || d.before.State == rundir.Finished:
+	case at > cycles:
+		return fmt.Errorf("the run has done %d cycles and is to end after %d: there is nothing to resume; raise --num-rollout above %d to go on", at, cycles, at)
+	case d.before.State == rundir.Finished:
 		return fmt.Errorf("the run has done %d of %d cycles: there is nothing to resume; raise --num-rollout to go on", at, cycles)
 	}
 	return nil

@@ -104,7 +104,7 @@ func TestNothingToDo(t *testing.T) {
 		{"epochs of problems without end", exitFailed, []string{"train", "--run-dir", none, "--num-epoch", "1"}, "--num-epoch is 1 without --prompt-data"},
 		{"no prompts", exitFailed, flags(model, none, "--prompt-data", empty), "empty.jsonl"},
 		{"done", exitFailed, flags(model, done, "--num-rollout", "3", "--resume"), "the run has done 3 of 3 cycles: there is nothing to resume; raise --num-rollout to go on"},
-		{"more than done", exitFailed, flags(model, done, "--num-rollout", "2", "--resume"), "the run has done 3 of 2 cycles: there is nothing to resume"},
+		{"more than done", exitFailed, flags(model, done, "--num-rollout", "2", "--resume"), "the run has done 3 cycles and is to end after 2: there is nothing to resume; raise --num-rollout above 3 to go on"},
 		{"loaded", exitFailed, flags(model, none, "--num-rollout", "3", "--load", done), "step-000003 is of cycle 3 and --num-rollout is 3: no cycle is planned; raise --num-rollout to go on"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

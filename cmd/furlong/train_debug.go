@@ -28,10 +28,13 @@ type debugFlags struct {
 	Save        string  `flag:"save-debug-rollout-data" help:"write what each cycle trains on into a file, {cycle} or {rollout_id} in its path"`
 	SaveTrain   string  `flag:"save-debug-train-data" help:"write it again as the trainer left it, with its logprobs and advantages"`
 	Details     string  `flag:"dump-details" help:"a folder for both: rollout_data/ and train_data/"`
+	Inject      string  `flag:"ci-inject-rollout-data-path" help:"train on these recorded rollouts in the place of those that are drawn, which must have the same prompts and nearly the same tokens; {cycle} or {rollout_id} in the path"`
+	InjectFrom  int     `flag:"ci-inject-rollout-data-start-rollout-id" help:"first rollout, from 0, whose samples are injected; -1 for none"`
+	InjectMatch float64 `flag:"ci-inject-rollout-data-min-match-ratio" help:"least mean share of drawn tokens that are the recorded ones: with less the run ends, since the engine that draws has other weights"`
 	NoOptimizer bool    `flag:"debug-disable-optimizer" help:"learning rate 0: losses and gradients are computed, weights stay"`
 }
 
-func defaultDebug() debugFlags { return debugFlags{Share: 1} }
+func defaultDebug() debugFlags { return debugFlags{Share: 1, InjectFrom: -1, InjectMatch: 0.9} }
 
 // trainOnly reports whether recorded rollouts stand in for the rollout engine.
 func (f debugFlags) trainOnly() bool { return f.TrainOnly || f.Load != "" }
@@ -64,6 +67,7 @@ func (f debugFlags) Validate() error {
 	if !(f.Share > 0 && f.Share <= 1) {
 		bad("--load-debug-rollout-data-subsample is %v, want more than 0, up to 1", f.Share)
 	}
+	errs = append(errs, f.checkInjection())
 	if f.Details != "" {
 		if err := rollouts.Path(f.Details).Check(); err != nil || rollouts.Path(f.Details).Names() {
 			bad("--dump-details is %q, want a folder, without braces", f.Details)
@@ -80,11 +84,36 @@ func (f debugFlags) Validate() error {
 	return errors.Join(errs...)
 }
 
+// checkInjection reports what is wrong with what is to be injected.
+func (f debugFlags) checkInjection() error {
+	if f.Inject == "" {
+		return nil
+	}
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if path := rollouts.Path(f.Inject); path.Check() != nil || !path.Names() {
+		bad("--ci-inject-rollout-data-path is %q, want a path with {cycle} or {rollout_id} in it: each cycle has a file", f.Inject)
+	}
+	if f.InjectFrom < 0 {
+		bad("--ci-inject-rollout-data-start-rollout-id is %d, want 0 or more with --ci-inject-rollout-data-path: from which rollout on?", f.InjectFrom)
+	}
+	if !(f.InjectMatch >= 0 && f.InjectMatch <= 1) {
+		bad("--ci-inject-rollout-data-min-match-ratio is %v, want 0 to 1", f.InjectMatch)
+	}
+	if f.trainOnly() || f.RolloutOnly {
+		bad("--ci-inject-rollout-data-path holds what is drawn against what trains, want it without --debug-rollout-only, --debug-train-only and --load-debug-rollout-data, which leave out one of them")
+	}
+	return errors.Join(errs...)
+}
+
 // idleDebug adds what changes nothing where an engine is not there. What else of a run's command speaks of that engine may stay: sayDebug says so.
 func (t *together) idleDebug(m idle) {
 	d := t.f.debug
 	if d.Load == "" {
 		m.add("there is no --load-debug-rollout-data", "load-debug-rollout-data-subsample")
+	}
+	if d.Inject == "" {
+		m.add("there is no --ci-inject-rollout-data-path", "ci-inject-rollout-data-start-rollout-id", "ci-inject-rollout-data-min-match-ratio")
 	}
 	if d.Save != "" && d.SaveTrain != "" {
 		m.add("--save-debug-rollout-data and --save-debug-train-data take its place", "dump-details")
@@ -152,7 +181,40 @@ func (j *job) newTrainer(k kernels.Backend) (err error) {
 		}
 		j.trainer = &recorded.Recorder{TrainEngine: j.trainer, Before: before, After: after, Model: j.drawnBy()}
 	}
+	if err == nil && j.f.debug.Inject != "" {
+		err = j.injecting()
+	}
 	return err
+}
+
+// injecting has the trainer train on recorded samples from some cycle on.
+func (j *job) injecting() error {
+	in := &recorded.Injector{
+		TrainEngine: j.trainer, Path: rollouts.Path(j.f.debug.Inject), From: j.f.debug.InjectFrom + 1, MinMatch: j.f.debug.InjectMatch, Limits: j.limits(), Fits: j.replayable,
+	}
+	in.Told = func(cycle int, path string, m recorded.Match) error {
+		j.log.Info("injected", "cycle", cycle, "rollouts", path, "match", m.Mean, "least_match", m.Least, "at_least", in.MinMatch)
+		return nil
+	}
+	j.trainer = in
+	if err := in.Probe(j.f.loop.End()); err != nil {
+		return fmt.Errorf("--ci-inject-rollout-data-path: %w", err)
+	}
+	j.log.Warn("debugging", "injected", j.f.debug.Inject, "from_cycle", in.From)
+	return nil
+}
+
+// replayable reports a sample that lacks choices which the run replays.
+func (j *job) replayable(s *rl.Sample) error {
+	report := j.f.report()
+	switch {
+	case len(s.Response) == 0:
+	case report.Experts && s.Experts == nil:
+		return errors.New("has no experts, which the run replays")
+	case report.Entries && s.Entries == nil:
+		return errors.New("has no entries, which the run replays")
+	}
+	return nil
 }
 
 // drawnBy says what draws samples.

@@ -272,11 +272,7 @@ func (r *Replay) answer(req rl.Request) (*rl.Sample, error) {
 func (c *cycle) sampleFor(req rl.Request, s *rl.Sample, v rl.Version) *rl.Sample {
 	own := *s
 	own.Request, own.Prompt = req.ID, req.Prompt
-	own.Versions = nil
-	for _, sp := range s.Versions {
-		count := max(1, v.Count()-c.newest+sp.Version.Count())
-		own.Versions = append(own.Versions, rl.Span{Version: rl.NewVersion(v.Epoch(), count), Tokens: sp.Tokens})
-	}
+	own.Versions = moved(s.Versions, v, c.newest)
 	return &own
 }
 
