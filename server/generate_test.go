@@ -149,6 +149,8 @@ func TestGenerateRefuses(t *testing.T) {
 		{`{"text":"a","sampling_params":{"logit_bias":{"7":1,"07":2}}}`, "twice"},
 		{`{"text":"a","sampling_params":{"beam_width":2}}`, "beam_width"},
 		{`{"text":"a","sampling_params":{"stop_regex":"("}}`, "stop_regex"},
+		{`{"text":"a","return_logprob":true,"top_logprobs_num":272,"sampling_params":{"n":4096,"max_new_tokens":200}}`, "4096 samples of up to 200 tokens with 272 alternatives each are more than 33554432"},
+		{`{"text":"a","return_logprob":true,"token_ids_logprob":[` + strings.Repeat("1,", 999) + `1],"sampling_params":{"n":1000,"max_new_tokens":200}}`, "1000 samples of up to 200 tokens with 1000 alternatives each"},
 	} {
 		if raw := u.refused("/generate", tt.body, 400, tt.says); !strings.HasPrefix(string(raw), nested) {
 			t.Errorf("%s: %s, want %s", tt.body, raw, nested)
@@ -162,6 +164,23 @@ func TestGenerateRefuses(t *testing.T) {
 		if err := json.Unmarshal(raw, &p); err != nil || p.Code != 400 || p.Message == "" || p.Object != "error" {
 			t.Errorf("%s: %s", body, raw)
 		}
+	}
+}
+
+// What a request may be told is bounded, all samples taken together, and not before the bound.
+func TestAlternativesAreBounded(t *testing.T) {
+	one := spec{report: rl.Report{Tail: 24, Top: 1000, Among: []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24}}, sampling: rl.Sampling{MaxTokens: 1000}}
+	p := plan{specs: slices.Repeat([]spec{one}, mostAlternatives>>20)} // each is told of 2^20
+	if err := p.alternatives(); err != nil {
+		t.Errorf("at the bound: %v", err)
+	}
+	p.specs = append(p.specs, one)
+	if err := p.alternatives(); status(err) != 400 {
+		t.Errorf("beyond the bound: %v, want 400", err)
+	}
+	p.specs = slices.Repeat([]spec{{sampling: rl.Sampling{MaxTokens: 1 << 20}}}, 1<<16)
+	if err := p.alternatives(); err != nil {
+		t.Errorf("without alternatives: %v", err)
 	}
 }
 

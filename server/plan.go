@@ -62,7 +62,23 @@ func (s *Server) plan(g *sglang.Generate) (*plan, error) {
 			p.specs, p.wants = append(p.specs, one), append(p.wants, w)
 		}
 	}
-	return p, nil
+	return p, p.alternatives()
+}
+
+// mostAlternatives is how many alternatives with their logprobs a request may ask for in all: a gigabyte of answer.
+const mostAlternatives = 1 << 25
+
+// alternatives holds what all samples of a request together may be told of against what an answer can hold.
+func (p *plan) alternatives() error {
+	all := 0
+	for _, sp := range p.specs {
+		each := sp.report.Top + len(sp.report.Among)
+		if all += each * (sp.report.Tail + sp.sampling.MaxTokens); all > mostAlternatives {
+			return bad("%d samples of up to %d tokens with %d alternatives each are more than %d, want fewer of n, max_new_tokens, top_logprobs_num or token_ids_logprob",
+				len(p.specs), sp.report.Tail+sp.sampling.MaxTokens, each, mostAlternatives)
+		}
+	}
+	return nil
 }
 
 // where says which prompt of a batch an error is about.
