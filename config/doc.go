@@ -6,7 +6,8 @@
 // each setting where its value came from. What is wrong is reported together, not one mistake at a time.
 //
 // The spelling is that of the training stacks whose launch lines people already have: --x v and --x=v; --x and --no-x
-// for switches; several words up to the next flag; --extra-args with a whole command line in one word, read last.
+// for switches; several words up to the next flag; the last word on a flag counts, but lists tagged again:"adds" grow where
+// they come again on one layer; --extra-args with a whole command line in one word, read last.
 // Options of those stacks that have no setting here are rows of a table ([Option], [Set.Accept]): each says whether it does
 // nothing, is already so, is a statement about the model to be checked, asks for what is missing, stands for other flags,
 // or cannot be obeyed, and why. None, as Python prints it, is no value. Two names of one setting must agree within a layer.

@@ -264,3 +264,36 @@ func TestHelpShowsTheRecipe(t *testing.T) {
 		}
 	}
 }
+
+// Lists that add up do so within a layer, and a higher layer takes the place of a lower one.
+func TestListsThatAddUp(t *testing.T) {
+	for _, tt := range []struct {
+		args, file string
+		adds, last string
+	}{
+		{"--adds a b --adds c", "", "[a b c]", "[]"},
+		{"--adds a --adds=b", "", "[a b]", "[]"},
+		{"--last a b --last c", "", "[]", "[c]"},
+		{"--adds c", "--adds a\n--adds b", "[c]", "[]"},
+		{"", "--adds a\n--adds b", "[a b]", "[]"},
+		{"--adds a --extra-args '--adds b --adds c'", "", "[b c]", "[]"},
+		{"--adds a --no-adds --adds b", "", "[b]", "[]"},
+	} {
+		var c struct {
+			Adds []string `flag:"adds" again:"adds" help:"what there is"`
+			Last []string `flag:"last" help:"what there was"`
+		}
+		set := New("test", "").Add("All", &c).Layered("")
+		set.readFile = func(string) ([]byte, error) { return []byte(tt.file), nil }
+		args, err := Split(tt.args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.file != "" {
+			args = append(args, "--config", "f")
+		}
+		if err := set.Parse(args); err != nil || fmt.Sprint(c.Adds) != tt.adds || fmt.Sprint(c.Last) != tt.last {
+			t.Errorf("%s over %q: %v and %v, %v, want %s and %s", tt.args, tt.file, c.Adds, c.Last, err, tt.adds, tt.last)
+		}
+	}
+}

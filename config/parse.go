@@ -287,8 +287,11 @@ func (ap *applier) assign(a assignment) {
 	case a.off:
 		n.clear(origin)
 	default:
-		if err = n.set(a.words, origin); err != nil {
+		said := n.all(&a)
+		if err = n.set(said, origin); err != nil {
 			ap.broken[n.Name] = true
+		} else {
+			n.said, n.layer = said, a.from.name
 		}
 	}
 	if err != nil {

@@ -23,6 +23,9 @@ type Setting struct {
 	line      bool   // the next word is the value, whatever it looks like
 	unheeded  string // why it never changes anything; "" if it does
 	directive bool   // says what to read: no value of its own to print
+	adds      bool   // a list that grows where the flag comes again on one layer, instead of being replaced
+	said      []string
+	layer     string // what said it
 }
 
 func newSetting(group, tag string, f reflect.StructField, v reflect.Value) *Setting {
@@ -30,7 +33,7 @@ func newSetting(group, tag string, f reflect.StructField, v reflect.Value) *Sett
 	n := &Setting{
 		Name: names[0], Others: names[1:], Group: group, Help: f.Tag.Get("help"), Origin: "default",
 		fields: []reflect.Value{v}, unit: f.Tag.Get("unit"), choices: strings.Fields(f.Tag.Get("choices")),
-		line: f.Tag.Get("words") == "line",
+		line: f.Tag.Get("words") == "line", adds: f.Tag.Get("again") == "adds",
 	}
 	if !settable(v.Type()) {
 		panic(fmt.Sprintf("config: --%s is a %s, which cannot be read", n.Name, v.Type()))
@@ -108,12 +111,20 @@ func (s *Setting) set(words []string, origin string) error {
 	return nil
 }
 
+// all returns the words of an assignment, behind those that its layer said before where they add up.
+func (s *Setting) all(a *assignment) []string {
+	if s.adds && s.layer == a.from.name {
+		return append(slices.Clip(s.said), a.words...)
+	}
+	return a.words
+}
+
 // clear is --no-x for what can be absent.
 func (s *Setting) clear(origin string) {
 	for _, f := range s.fields {
 		f.SetZero()
 	}
-	s.Origin = origin
+	s.Origin, s.layer = origin, ""
 }
 
 func (s *Setting) isSwitch() bool {

@@ -33,7 +33,7 @@ type dataOptions struct {
 	MaxLine      int      `flag:"max-line-bytes" unit:"bytes" help:"longest row; longer ones are malformed"`
 	Checkpoint   string   `flag:"hf-checkpoint" help:"directory whose tokenizer counts and whose chat template renders; without it, a byte is a token, and what any template renders will do"`
 	Grader       string   `flag:"rm-type" help:"grader that looks at the labels, as in furlong train; none looks at none"`
-	Against      []string `flag:"against" help:"files that a run is evaluated on: rows with their problems are findings"`
+	Against      []string `flag:"against" again:"adds" help:"files that a run is evaluated on: rows with their problems are findings"`
 	AgainstInput string   `flag:"against-input-key" help:"key of the prompt in them; without it, --input-key"`
 	AgainstLabel string   `flag:"against-label-key" help:"key of the label in them; without it, --label-key"`
 	Near         int      `flag:"most-near" unit:"count" help:"different problems among which near ones are looked for, 250 bytes each"`

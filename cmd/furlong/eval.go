@@ -70,12 +70,13 @@ func runEval(ctx context.Context, e *env) int {
 	set.Add("Rollout engine", &f.rollout).Add("Rollout servers", &f.servers).Add("Data", &f.data).Add("Reward", &f.reward)
 	set.Add("Checks", &graded{f}, &evaluates{f}, &evalMode{&o, f, set})
 	set.Example("furlong eval", "the model inside the binary, on the recipe's held-out problems")
-	set.Example("furlong eval --hf-checkpoint runs/a/checkpoints/step-000100/trainer/model --output a.json", "a checkpoint of a run, kept for a comparison")
+	set.Example("furlong eval --hf-checkpoint runs/a/checkpoints/step-000100 --output a.json", "a checkpoint of a run, kept for a comparison")
 	set.Example("furlong eval --compare before.json after.json", "what changed, and whether it could be chance")
 	set.Example("furlong eval --results graded.jsonl --k 1,2,4,8 --json", "the figures of samples that others drew and graded")
 	if code, ok := e.parse(set); !ok {
 		return code
 	}
+	f.model.Checkpoint = modelDir(f.model.Checkpoint)
 	switch {
 	case o.Results != "":
 		return e.fail(e.evalResults(o, f.eval.Seed))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"slices"
@@ -52,14 +53,14 @@ type comparedFlags struct {
 	Tolerance float64  `flag:"tolerance" help:"largest gap that is no difference, nats; 0 is float32 rounding, 2e-5"`
 	Taps      int      `flag:"taps" help:"sequences of which both sides' inner results are compared, op by op, where they tell them; 0 for none"`
 	Worst     int      `flag:"worst" help:"tokens with the largest gaps to tell of"`
-	Ignore    []string `flag:"ignore" help:"checks whose failure does not end the comparison: tokenizer config weights version length vocabulary scoring meaning"`
+	Ignore    []string `flag:"ignore" again:"adds" help:"checks whose failure does not end the comparison: tokenizer config weights version length vocabulary scoring meaning"`
 	JSON      bool     `flag:"json" help:"print the whole report as one JSON object"`
 	Out       string   `flag:"out" help:"folder that gets the report, what both sides said, and their inner results"`
 }
 
 // tokenFlags say which tokens are scored.
 type tokenFlags struct {
-	Sequences    string `flag:"sequences" help:"jsonl file of prompts with responses, in ids, as recordings have them; nothing is drawn then"`
+	Sequences    string `flag:"sequences" help:"jsonl file of prompts with responses, in ids, as recordings have them; nothing is drawn then. Logprobs in it are not compared: dir:PATH is a side that has those of a recording"`
 	Prompts      string `flag:"prompt-data" help:"jsonl file of prompts; without it, the held-out problems of tiny-arithmetic"`
 	InputKey     string `flag:"input-key" help:"key of the prompt in it"`
 	NumPrompts   int    `flag:"num-prompts" help:"the first so many prompts or sequences; 0 for all of a file"`
@@ -153,6 +154,7 @@ func runParity(ctx context.Context, e *env) int {
 	if code, ok := e.parse(f.set()); !ok {
 		return code
 	}
+	f.model.Checkpoint = modelDir(f.model.Checkpoint)
 	if f.what.Self != "" {
 		return e.parityOfOne(ctx, f, args)
 	}
@@ -319,7 +321,7 @@ func (p *parityJob) sequences() (err error) {
 	case err != nil:
 		return err
 	case t.Sequences != "":
-		p.seqs, err = readSequences(t.Sequences)
+		p.seqs, err = p.readSequences(t.Sequences)
 		p.from = "responses of " + t.Sequences
 	case recorded != nil:
 		p.seqs, err = recorded.Sequences(), nil
@@ -343,7 +345,8 @@ func (p *parityJob) set(flag string) bool {
 	return false
 }
 
-func readSequences(path string) ([]parity.Sequence, error) {
+// readSequences reads the tokens of a file. Logprobs that stand there are of neither side, and it says so.
+func (p *parityJob) readSequences(path string) ([]parity.Sequence, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -353,7 +356,27 @@ func readSequences(path string) ([]parity.Sequence, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if _, err := f.Seek(0, io.SeekStart); err == nil && hasLogProbs(f) {
+		p.log.Warn("logprobs of the file are not compared: both sides score its tokens anew", "file", path, "other", "dir:PATH is a side that has the logprobs of a recording")
+	}
 	return all, nil
+}
+
+// hasLogProbs reports whether a line of a file of sequences, which has been read, brings logprobs.
+func hasLogProbs(from io.Reader) bool {
+	d := json.NewDecoder(from)
+	for {
+		var l struct {
+			LogProbs  json.RawMessage `json:"logprobs"`
+			Generated json.RawMessage `json:"generated"`
+		}
+		if d.Decode(&l) != nil {
+			return false
+		}
+		if len(l.LogProbs)+len(l.Generated) > 0 {
+			return true
+		}
+	}
 }
 
 // prompts reads prompts for A to answer.

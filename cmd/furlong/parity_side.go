@@ -41,6 +41,9 @@ func parseSide(text string) (s sideSpec, err error) {
 		if s.kind, s.place = head, rest; rest == "" {
 			return s, fmt.Errorf("side is %q, want %s:PATH", text, head)
 		}
+		if head == "hf" {
+			s.place = modelDir(s.place)
+		}
 		return s, nil
 	case "rollout", "trainer":
 		s.kind = head
@@ -83,7 +86,7 @@ func (b *builtSpec) option(kind, name, value string, has bool) error {
 	}
 	switch {
 	case name == "checkpoint" && value != "":
-		b.model.Checkpoint = value
+		b.model.Checkpoint = modelDir(value)
 	case name == "format":
 		if _, err := quant.ParseRecipe(value); err != nil {
 			return fmt.Errorf("format: %w", err)

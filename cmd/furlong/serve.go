@@ -19,6 +19,7 @@ func runServe(ctx context.Context, e *env) int {
 	if code, ok := e.parse(f.set()); !ok {
 		return code
 	}
+	f.what.Model, f.what.Tokenizer = modelDir(f.what.Model), modelDir(f.what.Tokenizer)
 	return e.fail(e.serve(ctx, f))
 }
 
