@@ -138,6 +138,9 @@ var shapes = []struct {
 }
 
 func TestPackIsWhatItIsDefinedToBe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, f := range formats {
 		for i, s := range shapes {
 			for _, rule := range rulesOf(f) {
@@ -182,6 +185,9 @@ func rulesOf(f Format) []ruled {
 }
 
 func TestUnpackIsCodeTimesScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, f := range formats {
 		for i, s := range shapes {
 			q := packedAs(f, s.fused, random(uint64(i)+9, s.shape...))

@@ -86,6 +86,9 @@ func anyRules() map[string]Rule {
 
 // All 2^16 numbers of BF16, in order, so that blocks are of one magnitude, and mixed; no numbers among them.
 func TestVectorsPackEveryBF16(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	order := rand.New(rand.NewPCG(1, 1)).Perm(1 << 16)
 	ordered, mixed := tensor.New(dtype.BF16, 512, 128), tensor.New(dtype.BF16, 512, 128)
 	for i := range 1 << 16 {
@@ -110,6 +113,9 @@ func TestVectorsPackEveryBF16(t *testing.T) {
 
 // Random numbers of every exponent, below the largest of their block by up to 2^24, and halves of steps.
 func TestVectorsPackEveryExponent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	r := rand.New(rand.NewPCG(2, 2))
 	for e := range uint32(256) {
 		w := tensor.New(dtype.F32, 24, 160)
@@ -133,6 +139,9 @@ func TestVectorsPackEveryExponent(t *testing.T) {
 
 // Widths that are cut at 32 and at blocks, stacks, fused matrices.
 func TestVectorsPackEdges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, f := range vectorFormats {
 		for _, cols := range []int{2, 30, 32, 34, 62, 96, 128, 130, 288, 2050, 4096 + 128 + 34} {
 			for i, s := range []struct {
@@ -153,6 +162,9 @@ func TestVectorsPackEdges(t *testing.T) {
 
 // Every byte of codes under every scale byte, and under float32 scales of every kind.
 func TestVectorsUnpackEveryCode(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for _, f := range vectorFormats {
 		scales := 256
 		q := f.New(1, scales*f.Block.Rows, max(512, f.Block.Cols))
@@ -186,6 +198,9 @@ func TestVectorsUnpackEveryCode(t *testing.T) {
 
 // Every mantissa of float32, over a scale that was chosen for the largest of E2M1's numbers.
 func TestVectorsPackEveryMantissa(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	const rows = 1 << 10 // of 2^10 blocks
 	for _, f := range []Format{FP4, activations} {
 		w := tensor.New(dtype.F32, rows, f.Block.Cols<<2)
@@ -201,6 +216,9 @@ func TestVectorsPackEveryMantissa(t *testing.T) {
 
 // The rule in whole numbers is the rule.
 func TestUpIsTheRule(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	for mantissa := range uint32(1 << 23) {
 		checkUp(t, 127<<23|mantissa)
 	}
