@@ -33,9 +33,12 @@ func TestServe(t *testing.T) {
 	}
 	s := servings{dir: dir}
 	s.write(t)
-	t.Run("numbers", func(t *testing.T) { servertest.Run(t, s.start(t)) })
-	t.Run("load", func(t *testing.T) { servertest.Load(t, s.inside(t)) })
-	t.Run("hostile", func(t *testing.T) { servertest.Hostile(t, s.start(t)) })
+	t.Run("numbers", func(t *testing.T) {
+		servertest.Run(t, s.start(t), func(t *testing.T) {
+			t.Run("load", func(t *testing.T) { servertest.Load(t, s.inside(t)) })
+			t.Run("hostile", func(t *testing.T) { servertest.Hostile(t, s.start(t)) })
+		})
+	})
 }
 
 // servings are the models of the suite, in a folder of their own, and how they are served.

@@ -2,7 +2,6 @@ package servertest
 
 import (
 	"fmt"
-	"time"
 )
 
 func aborts() []Test {
@@ -33,16 +32,21 @@ func abortAll(c *check) {
 		c.Skipf("needs a server with max_running_requests 3, this one has %d", limit)
 	}
 	var all []pending
-	for i := range 6 {
+	first := c.stream(ask(prompt(620, 10), full(c.long())))
+	c.untilRunning(1)
+	for i := 1; i < 6; i++ {
 		all = append(all, c.later("/generate", ask(prompt(uint64(620+i), 10), full(c.long()))))
 		c.until("the request was taken", func(l load) bool { return l.running+l.waiting == i+1 })
 	}
 	c.until("three run and three wait", func(l load) bool { return l == load{3, 3} })
-	time.Sleep(50 * time.Millisecond) // a few tokens
+	first.grow(8) // a few tokens of each of the three
 	c.abortAll()
-	with, without := 0, 0
+	answers := []reply{first.all().last().reply}
 	for _, p := range all {
-		r := p.wait(c).reply()
+		answers = append(answers, p.wait(c).reply())
+	}
+	with, without := 0, 0
+	for _, r := range answers {
 		r.ends("abort", nil)
 		if r.int("completion_tokens") > 0 {
 			with++
@@ -58,11 +62,10 @@ func abortAll(c *check) {
 func abortKeeps(c *check) {
 	n := min(c.long(), 3000)
 	whole := c.generate(ask(prompt(63, 10), full(n)))
-	p := c.later("/generate", ask(prompt(63, 10), full(n), m{"rid": "keeps"}))
-	c.untilRunning(1)
-	time.Sleep(20 * time.Millisecond)
+	s := c.stream(ask(prompt(63, 10), full(n), m{"rid": "keeps"}))
+	s.next()
 	c.post("/abort_request", m{"rid": "keeps"}).must(200)
-	r := p.wait(c).reply()
+	r := s.all().last().reply
 	r.ends("abort", nil)
 	got := r.int("completion_tokens")
 	if got == 0 || got == n {

@@ -325,12 +325,12 @@ func (c *check) load() load {
 func (c *check) until(what string, ok func(load) bool) {
 	c.Helper()
 	var l load
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		if l = c.load(); ok(l) {
 			return
 		}
 	}
-	c.Fatalf("after 20 s the load is %+v, want that %s", l, what)
+	c.Fatalf("after %v the load is %+v, want that %s", patience, l, what)
 }
 
 // untilIdle waits until nothing runs or waits.
@@ -340,7 +340,7 @@ func (c *check) untilIdle() { c.until("nothing runs", func(l load) bool { return
 func (c *check) flush() {
 	c.Helper()
 	var a answer
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if a = c.get("/flush_cache"); a.err == nil && a.status == 200 {
 			return
 		}

@@ -8,10 +8,14 @@ import (
 	"testing"
 )
 
-// Run asks all numbered questions, as subtests GROUP/T01_NAME. A test that the target can't be asked is skipped and says what it lacks.
-func Run(t *testing.T, g *Target) {
+// Run asks all numbered questions, as subtests GROUP/T01_NAME. A test that the target can't be asked is skipped and says what it lacks. The last one wants a
+// connection that has idled for a minute: before it meanwhile is run, which may be nil.
+func Run(t *testing.T, g *Target, meanwhile func(*testing.T)) {
 	r := run{idle: rest(t, g), client: new(foreigner)}
 	for _, group := range Groups() {
+		if group.Name == last.Name && meanwhile != nil {
+			t.Run("meanwhile", meanwhile)
+		}
 		t.Run(group.Name, func(t *testing.T) { r.group(t, g, group) })
 	}
 	if g.Start != nil && g.Spelled != "" {

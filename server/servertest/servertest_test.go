@@ -31,7 +31,7 @@ func TestURL(t *testing.T) {
 	if *model != "" && *other != "" {
 		g.Weights = map[string]Pair{*format: {A: *model, B: *other}}
 	}
-	Run(t, g)
+	Run(t, g, nil)
 }
 
 func TestTable(t *testing.T) {

@@ -2,7 +2,6 @@ package servertest
 
 import (
 	"fmt"
-	"time"
 )
 
 func spans() []Test {
@@ -20,7 +19,7 @@ func (c *check) spans(mode string) {
 	p := c.pair(c, "bf16")
 	c.update(p.A, "11")
 	g := c.company(1110, min(c.long(), 700))
-	time.Sleep(20 * time.Millisecond)
+	g.s.grow(8) // all four have drawn tokens by then
 	c.pause(mode)
 	if mode == "retract" {
 		c.get("/flush_cache").must(200)

@@ -100,6 +100,21 @@ func (s *stream) next() {
 	}
 }
 
+// grow waits for n more frames, or for the end.
+func (s *stream) grow(n int) {
+	s.c.Helper()
+	limit := time.After(patience)
+	for goal := s.count() + n; s.count() < goal; {
+		select {
+		case <-s.more:
+		case <-s.ended:
+			return
+		case <-limit:
+			s.c.Fatalf("stream: no %d more frames within %v", n, patience)
+		}
+	}
+}
+
 // count returns the number of frames so far.
 func (s *stream) count() int {
 	s.mu.Lock()
