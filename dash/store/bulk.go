@@ -66,6 +66,8 @@ func (t *table) pieces(f io.ReaderAt, size int64) (end int64, err error) {
 	for b := range ahead {
 		<-b.done
 		t.merge(b.reader)
+		t.bulkSlow += b.reader.slow
+		b.reader.slow = 0
 		b.reader.begin()
 		idle <- b.reader
 	}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"furlong/dash/api"
 	"furlong/metrics/run"
 )
 
@@ -34,6 +35,26 @@ func TestHeadSaysWhatServes(t *testing.T) {
 		if h.Version != tt.want {
 			b, _ := json.Marshal(h)
 			t.Errorf("serving %d: the head says %q, want %q: %s", tt.serving, h.Version, tt.want, b)
+		}
+	}
+}
+
+// The head has the lines of reference that the server was given, and an empty list without.
+func TestHeadHasLinesOfReference(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, run.RowsFile), []byte(`{"kind":"cycle","cycle":1}`+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, lines := range [][]api.Baseline{nil, {{Name: "base", Value: "0.39"}}} {
+		r := open(t, dir)
+		r.o.Baselines = lines
+		h, err := r.Head(false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := json.Marshal(h.Baselines)
+		if want := map[int]string{0: `[]`, 1: `[{"name":"base","value":0.39}]`}[len(lines)]; string(b) != want {
+			t.Errorf("lines are %s, want %s", b, want)
 		}
 	}
 }

@@ -68,7 +68,8 @@ type table struct {
 	resets int      // times that the file was replaced
 	again  []repeat // rows of a cycle that had one
 
-	reader *rowReader // of lines that come one by one
+	reader   *rowReader // of lines that come one by one
+	bulkSlow int        // lines of pieces that were read the slow way, for tests
 }
 
 // A repeat is a row that took the place of another, or came too late to.
