@@ -14,6 +14,7 @@ import (
 
 	"furlong/config"
 	"furlong/dash"
+	"furlong/dash/api"
 	"furlong/dash/store"
 	"furlong/door"
 	rundir "furlong/metrics/run"
@@ -26,12 +27,16 @@ type dashFlags struct {
 	Address  string   `flag:"dash-addr" help:"where pages are, HOST:PORT; a port that is taken gives way to the next free one"`
 	Hosts    []string `flag:"dash-host" help:"names besides localhost that browsers may call this server by, as behind a proxy"`
 	PortFile string   `flag:"port-file" help:"file that gets the address, http://HOST:PORT, once pages are answered"`
+	Baseline []string `flag:"baseline" help:"lines of reference for pass@k, NAME=SHARE as base=0.39: what a model reached that the run is held against"`
 	Reindex  bool     `flag:"reindex" help:"first make the index of samples again from their bodies: in the run or, if that can't be written, in the user's cache folder"`
 	Runs     []string `arg:"[RUN]" help:"directories of runs, or directories that hold them; without any, runs, or this one"`
 }
 
-// Validate reports an address that is none.
-func (f dashFlags) Validate() error { return checkDashAddress(f.Address) }
+// Validate reports an address and lines of reference that are none.
+func (f dashFlags) Validate() error {
+	_, err := baselines(f.Baseline)
+	return errors.Join(checkDashAddress(f.Address), err)
+}
 
 func checkDashAddress(address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
@@ -48,6 +53,7 @@ func runDash(ctx context.Context, e *env) int {
 	set := config.New("dash", dashPurpose).Add("Flags", &f)
 	set.Example("furlong dash", "every run below runs/")
 	set.Example("furlong dash runs/a runs/b", "two runs, side by side under Compare")
+	set.Example("furlong dash --baseline base=0.39 paper=0.52 -- runs/a", "pass@k held against two others")
 	set.Example("furlong dash --dash-addr 0.0.0.0:7878", "for other machines too: the address that is printed holds a token")
 	if code, ok := e.parse(set); !ok {
 		return code
@@ -62,7 +68,11 @@ func (e *env) dash(ctx context.Context, f dashFlags) error {
 	if err != nil {
 		return err
 	}
-	shelf, err := newShelf(dirs)
+	lines, err := baselines(f.Baseline)
+	if err != nil {
+		return err
+	}
+	shelf, err := newShelf(dirs, lines...)
 	if err != nil {
 		return err
 	}
@@ -116,11 +126,12 @@ func storeOptions() (store.Options, error) {
 	return o, err
 }
 
-func newShelf(dirs []string) (*store.Shelf, error) {
+func newShelf(dirs []string, lines ...api.Baseline) (*store.Shelf, error) {
 	o, err := storeOptions()
 	if err != nil {
 		return nil, err
 	}
+	o.Baselines = lines
 	return store.NewShelf(dirs, o), nil
 }
 

@@ -31,7 +31,7 @@ type Head struct {
 	Problems  []Problem  `json:"problems"`
 	At        string     `json:"at"`        // id to follow events from
 	Now       float64    `json:"now"`       // the server's clock
-	Baselines []Baseline `json:"baselines"` // none: no setting names one yet
+	Baselines []Baseline `json:"baselines"` // of --baseline
 }
 
 // A Verdict is the answer to one of the four first questions.
