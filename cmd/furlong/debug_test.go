@@ -261,3 +261,19 @@ func TestReplayTellsDifferences(t *testing.T) {
 		t.Errorf("without samples: %+v", found)
 	}
 }
+
+// What is given to a replay acts on it, or is refused by name.
+func TestReplayRefusesIdleFlags(t *testing.T) {
+	model := tiny(t)
+	run := trainTiny(t, model, "--num-rollout", "1")
+	refuse(t, exitUsage, []string{"replay", run.dir, "--rollout-batch-size", "2", "--run-dir", "elsewhere", "--eval-interval", "3", "--rm-type", "math", "--use-wandb", "--lr", "1e-3"},
+		"--rollout-batch-size has no effect on a replay; with --generate", "--run-dir has no effect on a replay", "--eval-interval has no effect on a replay",
+		"--rm-type has no effect on a replay; with --generate", "--use-wandb has no effect")
+	refuse(t, exitUsage, []string{"replay", run.dir, "--generate", "--save-interval", "3", "--load-debug-rollout-data", "x"}, "--save-interval has no effect on a replay", "--load-debug-rollout-data has no effect")
+	if found := replayOf(t, exitOK, run.dir, "--generate", "--rollout-temperature", "0.5", "--threads", "1"); len(found.Changed) == 0 {
+		t.Errorf("another temperature: %+v", found)
+	}
+	if found := replayOf(t, exitOK, run.dir, "--load-debug-rollout-data", filepath.Join(run.dir, "samples", "c{cycle:06}.fls")); found.Cycles[0].Differs {
+		t.Errorf("from bodies that are named: %+v", found)
+	}
+}

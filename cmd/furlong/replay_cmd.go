@@ -58,7 +58,7 @@ func runReplay(ctx context.Context, e *env) int {
 			return e.fail(fmt.Errorf("settings of the run: %w", err))
 		}
 		set = r.flags()
-		err = set.Parse(append([]string{"--config", had}, e.args...))
+		err = errors.Join(set.Parse(append([]string{"--config", had}, e.args...)), r.checkTyped(set))
 		r.changed = changedSettings(before, set)
 	}
 	if code, ok := e.parsed(set, err); !ok {
