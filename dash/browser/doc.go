@@ -3,7 +3,7 @@
 // It is a module of its own, so that what drives a browser is nowhere near the program. Its tests build the program and the maker of runs,
 // make a run with faults in known places, train a short one, serve both, and visit: what a page shows is held against the files of the run.
 //
-// Shapes: a tab is one page with its console; whatever the console gets fails the test.
+// Shapes: all tests have one browser; a tab is one page with its console and storage of its own. Whatever the console gets fails the test.
 // Units: those of the pages.
 // Errors: none; without a Chromium every test is skipped with a line that says so.
 // Sources: pictures of each screen are kept in the folder screenshots, those of the run before taken out; FURLONG_TEST_SCREENSHOTS names another folder.

@@ -26,6 +26,9 @@ func TestHostileTextIsShown(t *testing.T) {
 	if !strings.Contains(eval[string](tb, `document.querySelector(".rows").textContent`), "<script>window.__x=1</script>") {
 		t.Error("the rows of samples do not show the script's text")
 	}
+	if !strings.Contains(eval[string](tb, `document.body.innerText`), "U+202E") {
+		t.Error("no box says U+202E, which turns the direction of writing")
+	}
 	first := eval[string](tb, `document.querySelector(".row span").textContent`)
 	parts := strings.Split(strings.ReplaceAll(first, " ", ""), "/")
 	if len(parts) != 3 {

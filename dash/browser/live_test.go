@@ -43,10 +43,17 @@ func TestLive(t *testing.T) {
 	tb.to(s.url + "/r/small/")
 	tb.drawn()
 
+	tb.pauses()
 	began := time.Now()
 	grow(t, dir, join(t, rows(31, 31)))
 	tb.until(shown + `.at(-1) === 31`)
 	t.Logf("a row is on the page after %s", time.Since(began).Round(10*time.Millisecond))
+	if ms := eval[float64](tb, `window.__pauses.reduce((sum, ms) => sum + ms, 0)`); ms > 1500 { // the server's look at the files is a quarter of a second more
+		t.Errorf("the page waits %.0f ms of its own before a row is drawn, want a row within two seconds", ms)
+	}
+	if n := eval[int](tb, `window.__rows`); n != 1 {
+		t.Errorf("%d rows came by the stream, want 1", n)
+	}
 
 	line := join(t, rows(32, 32))
 	grow(t, dir, line[:40])
@@ -72,6 +79,55 @@ func TestLive(t *testing.T) {
 
 	write(t, filepath.Join(dir, "metrics.jsonl"), join(t, rows(1, 12))) // shorter: another file
 	tb.until(shown + `.length === 12`)
+}
+
+// pauses notes from now on each wait that the page asks for, from the moment a row comes by the stream.
+func (tb *tab) pauses() {
+	tb.t.Helper()
+	eval[any](tb, `(async () => {
+		const { now } = await import("/assets/main.js"), later = window.setTimeout;
+		window.__pauses = [];
+		window.__rows = 0;
+		now.live.source.addEventListener("row", () => window.__rows++, { capture: true });
+		window.setTimeout = (f, ms, ...more) => { if (/assets/.test(new Error().stack)) window.__pauses.push(ms || 0); return later(f, ms, ...more); };
+		return null;
+	})()`)
+}
+
+// TestResumeUnderThePage has a run die and go on from an earlier cycle while it is looked at, and the page loaded anew in between: each cycle stands once,
+// with the values of the later start.
+func TestResumeUnderThePage(t *testing.T) {
+	need(t)
+	dir := small(t, rows(1, 30))
+	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
+	tb.to(s.url + "/r/small/")
+	tb.drawn()
+	again := rows(28, 33)
+	for _, r := range again {
+		r["attempt"], r["rollout/raw_reward"] = 2, 0.9
+	}
+	grow(t, dir, join(t, again[:2]))
+	tb.until(`(() => { const r = document.querySelector('[data-id="reward"] .plot')?.chart?.rows; return r?.cols["rollout/raw_reward"][r.cycle.indexOf(29)] === 0.9; })()`)
+	tb.do(chromedp.Reload())
+	tb.drawn()
+	grow(t, dir, join(t, again[2:]))
+	tb.until(shown + `.at(-1) === 33`)
+	got := eval[struct {
+		Cycle  []int
+		Reward []float64
+	}](tb, `(() => { const r = document.querySelector('[data-id="reward"] .plot').chart.rows; return {Cycle: r.cycle, Reward: r.cols["rollout/raw_reward"]}; })()`)
+	if len(got.Cycle) != 33 {
+		t.Fatalf("%d rows are shown, want one for each of 33 cycles: %v", len(got.Cycle), got.Cycle)
+	}
+	for i, c := range got.Cycle {
+		want := row(c)["rollout/raw_reward"]
+		if c >= 28 {
+			want = 0.9
+		}
+		if c != i+1 || got.Reward[i] != want {
+			t.Errorf("row %d is of cycle %d with a reward of %v, want cycle %d with %v", i, c, got.Reward[i], i+1, want)
+		}
+	}
 }
 
 // TestZoomedViewStays holds a zoomed view still while rows come, and says how many.

@@ -35,6 +35,9 @@ func within(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
+	if one.stop != nil {
+		one.stop()
+	}
 	fmt.Println("browser: pictures of this run lie in", screenshots())
 	return code
 }

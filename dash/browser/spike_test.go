@@ -48,6 +48,31 @@ func TestFromSpikeToToken(t *testing.T) {
 	falling(t, tb)
 }
 
+// TestFromAlarmToToken goes the other way that the overview offers: the alarm's own link, then the first sample.
+func TestFromAlarmToToken(t *testing.T) {
+	need(t)
+	jump := planted(t).Jump
+	s, tb := serve(t, "127.0.0.1:0", made(t)), open(t, 390, 844) // on a phone, where alarms come first
+	tb.to(s.url + "/r/made/")
+	tb.settled()
+	clicks := 0
+	press := func(what string) {
+		t.Helper()
+		tb.until(fmt.Sprintf(`(() => { const n = %s; n?.scrollIntoView({block: "center"}); return n; })()`, what))
+		p := eval[spot](tb, fmt.Sprintf(`(() => { const b = %s.getBoundingClientRect(); return {X: b.left + 5, Y: b.top + 5}; })()`, what))
+		tb.click(p.X, p.Y)
+		clicks++
+	}
+	press(fmt.Sprintf(`[...document.querySelectorAll(".alarms a")].find((a) => a.textContent === "Cycle %d")`, jump.Cycle))
+	press(`document.querySelector(".drawer table a")`)
+	tb.until(`document.querySelector(".tok.on")`)
+	at, want := eval[string](tb, `location.pathname`), fmt.Sprintf("/r/made/sample/%d/%d/", jump.Cycle, jump.Group)
+	if !strings.HasPrefix(at, want) || clicks != 2 {
+		t.Errorf("%d clicks lead to %s, want 2 to %s", clicks, at, want)
+	}
+	tb.shot("inspector-37-390")
+}
+
 // falling presses n and holds the gaps to a falling order, then p, which goes the same way back.
 func falling(t *testing.T, tb *tab) {
 	t.Helper()

@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A tab is one page of a browser of its own.
+// A tab is one page with its console.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -26,15 +26,39 @@ type tab struct {
 	may     []string // parts of console lines that are expected
 }
 
-// open starts a browser with an empty folder of its own.
+// one is the browser of all tests, started by the first that needs it and stopped by TestMain.
+var one struct {
+	ctx  context.Context
+	stop func()
+}
+
+// started gives the browser. It has an empty folder of its own.
+func started() (context.Context, error) {
+	_, err := once("browser", func() (string, error) {
+		dir, err := os.MkdirTemp("", "furlong-chromium")
+		if err != nil {
+			return "", err
+		}
+		alloc, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(chromium()), chromedp.UserDataDir(dir), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.NoFirstRun, chromedp.WindowSize(1280, 800), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
+		ctx, stop := chromedp.NewContext(alloc)
+		one.ctx, one.stop = ctx, func() { stop(); cancel(); os.RemoveAll(dir) }
+		return dir, chromedp.Do(ctx) // the first call's context is the browser's own
+	})
+	return one.ctx, err
+}
+
+// open makes a tab that shares nothing with the tabs of other tests: no storage, no cookies, no cache.
 func open(t *testing.T, width, height int) *tab {
 	t.Helper()
 	need(t)
-	alloc, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(chromium()), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.WindowSize(width, height), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	ctx, stop := chromedp.NewContext(alloc)
+	browser, err := started()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	tb := &tab{t: t, ctx: ctx}
-	if err := chromedp.Do(ctx); err != nil { // the first call's context is the browser's own
+	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
 	var reading sync.WaitGroup
@@ -43,7 +67,6 @@ func open(t *testing.T, width, height int) *tab {
 			tb.shot("failed-" + strings.ReplaceAll(t.Name(), "/", "-"))
 		}
 		stop()
-		cancel()
 		reading.Wait()
 		for _, line := range tb.said() {
 			t.Errorf("console: %s", line)

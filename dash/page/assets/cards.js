@@ -84,8 +84,8 @@ function updates(ch, u, c, r) {
 // passKs are those of the k that are drawn; the first at least.
 export const passKs = (ks) => { const drawn = [1, 2, 4, 8].filter((k) => ks.includes(k)); return drawn.length ? drawn : [1]; };
 
-// passCard is for one held-out set; ks are the k of its pass@k.
-export function passCard(name, ks, info) {
+// passCard is for one held-out set; ks are the k of its pass@k, lines those of reference.
+export function passCard(name, ks, info, lines = []) {
   const of = (k) => `eval/${name}-pass@${k}`, ends = ks.length > 1 ? [ks[0], ks.at(-1)] : ks;
   const look = { 1: { width: 2, dots: 5.5 }, 2: { width: 1.25, dash: [2, 3] }, 4: { width: 1.25, dash: [6, 4] } };
   const style = (k) => (k === ks.at(-1) && ks.length > 1 ? { width: 1.75, dots: 5.5, hollow: true } : look[k] || { width: 1.25, dash: [2, 2] });
@@ -100,10 +100,13 @@ export function passCard(name, ks, info) {
     }),
     now: (r) => [fixed(last(r.cols[of(ks[0])]), 2), ks.length > 1 ? el("small", ` at ${ks.at(-1)}: ${fixed(last(r.cols[of(ks.at(-1))]), 2)}`) : null],
     at: (r, i) => fixed(r.cols[of(ks[0])]?.[i], 3),
-    key: () => [...ks.map((k) => { const s = style(k); return entry("purple", { width: s.width, dash: s.dash?.join(" "), dot: s.dots, hollow: s.hollow }, k === ks[0] ? `pass@${k}` : k); }), words("band: 95 %, problems resampled")],
+    key: () => [...ks.map((k) => { const s = style(k); return entry("purple", { width: s.width, dash: s.dash?.join(" "), dot: s.dots, hollow: s.hollow }, k === ks[0] ? `pass@${k}` : k); }), ...lines.map((b) => el("span", { title: `--baseline ${b.name}=${verbatim(b.value)}` }, mark("slate", { width: 1, dash: "4 3" }), el("bdi", b.name))), words("band: 95 %, problems resampled")],
     under: (ch, u, c) => ends.forEach((k, j) => evalBand(ch, u, c, of(k), j ? 0.1 : 0.16)),
-    extent: (ch, see, from, to) => ends.forEach((k) => ["_lo", "_hi"].forEach((e) => (ch.rows.cols[of(k) + e] || []).forEach((y, i) => ch.rows.x[i] >= from && ch.rows.x[i] <= to && see(y)))),
-    over: (ch, u, c, r) => (ch.board.baselines || []).forEach((b) => finite(b.value) && line(u, c, [[u.scales.x.min, b.value], [u.scales.x.max, b.value]], "slate", r, b.name)),
+    extent: (ch, see, from, to) => {
+      lines.forEach((b) => see(b.value));
+      ends.forEach((k) => ["_lo", "_hi"].forEach((e) => (ch.rows.cols[of(k) + e] || []).forEach((y, i) => ch.rows.x[i] >= from && ch.rows.x[i] <= to && see(y))));
+    },
+    over: (ch, u, c, r) => lines.forEach((b) => line(u, c, [[u.scales.x.min, b.value], [u.scales.x.max, b.value]], "slate", r, b.name)),
   };
 }
 

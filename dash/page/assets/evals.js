@@ -25,7 +25,7 @@ export function evals(ctx) {
   function show(all, name, heads, ks, now, e) {
     const shown = passKs(ks), { problems, samples } = heads.at(-1);
     board.close();
-    const curve = card(passCard(name, shown, `${count(problems)} × ${count(samples / (problems || 1))}`), board, (p) => ask("/rows", p), { class: "span-12", csv: () => null });
+    const curve = card(passCard(name, shown, `${count(problems)} × ${count(samples / (problems || 1))}`, ctx.head?.baselines), board, (p) => ask("/rows", p), { class: "span-12", csv: () => null });
     const checkpoint = (param, label) => el("label", `${label} `, choice(`${label} evaluation`, heads.map((h) => [h.cycle, `cycle ${h.cycle} (${h.version})`]), now[param], (v) => change({ [param]: v })));
     fill(node, el("div.bar", el("h1", "Evaluations"), all.names.length > 1 ? choice("Evaluation", all.names.map((n) => [n, n]), name, (v) => change({ set: v, a: null, b: null })) : el("span", data(name)),
       ks.length > 1 ? el("label", "k ", choice("k of pass@k", ks.map((n) => [n, n]), now.k, (v) => change({ k: v }))) : null, checkpoint("a", "from"), checkpoint("b", "to")),

@@ -17,17 +17,25 @@ export function listenKeys(now, theme) {
   let gAt = 0;
   const run = () => now.place?.run;
 
+  const ours = (e) => !(e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target));
+
+  // The letter after g is taken before what has the focus sees it: t is also a key of charts.
   document.addEventListener("keydown", (e) => {
-    if (e.defaultPrevented || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
+    if (!ours(e)) return;
+    const after = Date.now() - gAt < 1500;
+    gAt = e.key === "g" ? Date.now() : 0;
+    if (!after || !(e.key in goes) || !run() || document.querySelector("dialog[open]")) return;
+    e.preventDefault();
+    e.stopPropagation();
+    go(to(run(), goes[e.key]));
+  }, true);
+
+  document.addEventListener("keydown", (e) => {
+    if (!ours(e)) return;
     const done = () => e.preventDefault();
-    if (gAt && Date.now() - gAt < 1500) {
-      gAt = 0;
-      if (e.key in goes && run()) return done(go(to(run(), goes[e.key])));
-    }
     if (document.querySelector("dialog[open]")) return;
     if (now.screen?.key?.(e)) return done();
     switch (e.key) {
-      case "g": gAt = Date.now(); break;
       case "/": done(now.goTo()); break;
       case "?": done(now.help()); break;
       case "Escape": escape(); break;

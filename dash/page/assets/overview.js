@@ -47,7 +47,7 @@ export function overview(ctx) {
       fill(verdicts, head.verdict.map((v) => (v.id === "alarms" ? alarms(v, head, run) : verdict(v, head, run))));
       fill(notice, head.crash ? crashed(head, run) : null);
       if (!head.rows) return fill(above, el("div.panel.span-12", waiting(head)));
-      [board.marks, board.baselines] = [marksOf(head), head.baselines];
+      board.marks = marksOf(head);
       build();
       tools.head(head);
       board.redraw();
@@ -91,7 +91,7 @@ function chosen(head, settings) {
   const info = set && finite(of("problems")) ? `${count(of("problems"))} × ${count(of("samples"))}` : "", parts = keys.filter((k) => k.part).map((k) => k.name);
   const setting = (name) => settings?.find((s) => s.name === name)?.value;
   return [
-    rewardCard(), gapCard(), passCard(set, passKs(ks), info), truncatedCard(set, setting("rollout-max-response-len")),
+    rewardCard(), gapCard(), passCard(set, passKs(ks), info, head.baselines), truncatedCard(set, setting("rollout-max-response-len")),
     throughputCard(), phaseCard(parts.length ? parts : ["perf/step_time"]), stalenessCard(head.version, setting("max-staleness")),
   ];
 }
