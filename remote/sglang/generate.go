@@ -27,12 +27,30 @@ func (e *Engine) Generate(ctx context.Context, reqs []rl.Request) iter.Seq2[*rl.
 		var all sync.WaitGroup
 		defer all.Wait()
 		defer stop()
-		came := make(chan drawn, len(reqs))
+		came, room := make(chan drawn, len(reqs)), make(chan struct{}, e.room())
 		for i, r := range reqs {
-			all.Go(func() { s, err := e.draw(inner, r, flights[i]); came <- drawn{s, err} })
+			all.Go(func() {
+				defer enter(inner, room, flights[i])()
+				s, err := e.draw(inner, r, flights[i])
+				came <- drawn{s, err}
+			})
 		}
 		e.deliver(came, len(reqs), yield)
 	}
+}
+
+// room is how many requests the servers can have in hand together. More that looked for a server would wake each other for nothing whenever one gets free.
+func (e *Engine) room() int { return len(e.servers) * e.cfg.Concurrency }
+
+// enter waits for a place among those that look for a server or have one, and returns what gives it back. What is to end needs no place for that.
+func enter(ctx context.Context, room chan struct{}, f *flight) (leave func()) {
+	select {
+	case room <- struct{}{}:
+		return func() { <-room }
+	case <-ctx.Done():
+	case <-f.end:
+	}
+	return func() {}
 }
 
 // drawn is what became of a request.
