@@ -11,7 +11,7 @@
 #   make performance  the figures and the plot of docs/performance.md; minutes, for a quiet machine
 #   make slow    the tests that take long: more seeds, more sizes, longer runs
 #   make docs    what the documentation promises: examples run, links lead somewhere, every package has its page
-#   make browser the dashboard's pages in headless Chromium; skipped where there is none. Pictures go to FURLONG_TEST_SCREENSHOTS
+#   make browser the dashboard's pages in headless Chromium; skipped where there is none. Pictures are left in dash/browser/screenshots
 #   make torch   the tests that compare with PyTorch; skipped where there is none
 #   make static  build, format, generated, vet and lint
 #   make ci      static, test, race, and a short run of the default recipe
@@ -90,7 +90,7 @@ slow:
 docs:
 	$(GO) test -run '^Example|^TestHouse$$|^TestLinks$$' $(PKG)
 
-# A module of its own. One test at a time: each has a browser and a server, and pages are to be quick.
+# A module of its own. One test at a time: all have one browser, each has a server, and pages are to be quick.
 browser:
 	cd dash/browser && $(GO) vet . && $(GO) test -count=1 -timeout 40m -p 1 .
 
