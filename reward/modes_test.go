@@ -100,6 +100,9 @@ func slowest(t *testing.T, n int) time.Duration {
 }
 
 func TestRandomTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	if p99 := slowest(t, 3000); p99 > time.Second {
 		t.Errorf("one in a hundred takes more than %v", p99)
 	}
