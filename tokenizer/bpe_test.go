@@ -143,12 +143,15 @@ func byRule(t *BPE, word string) (ids []int32) {
 
 // TestHostileWords encodes words of a megabyte. In quadratic time each would take many minutes.
 func TestHostileWords(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	tok := open(t, "testdata/tiny")
 	for _, unit := range []string{"a", " ", "e", "\n", "!", "中", "\x01", " \n", "answer", "<｜User", "\xff", "<｜image｜>"} {
 		text := strings.Repeat(unit, 1<<20/len(unit))
 		start := time.Now()
 		ids := tok.EncodeSpecial(text)
-		if took := time.Since(start); took > 30*time.Second {
+		if took := time.Since(start); took > time.Minute {
 			t.Errorf("%q, a megabyte of it, took %v", unit, took)
 		}
 		if got := DecodeSpecial(tok, ids); got != Valid(text) {
