@@ -57,3 +57,41 @@ func TestInjectionRefusesFlags(t *testing.T) {
 		"--ci-inject-rollout-data-min-match-ratio is 2, want 0 to 1", "which leave out one of them")
 	refuse(t, exitUsage, []string{"train", "--ci-inject-rollout-data-start-rollout-id", "3"}, "there is no --ci-inject-rollout-data-path")
 }
+
+// otherModel returns a copy of a model of which one file is edited.
+func otherModel(t *testing.T, model, file string, edit func([]byte) []byte) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "other")
+	if err := os.CopyFS(dir, os.DirFS(model)); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, file))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%v, %v: no %s in the model", found, err, file)
+	}
+	if err := os.WriteFile(found[0], edit(readFile(t, found[0])), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Recordings belong to the policy that their run began with: another one of the same vocabulary is refused by name, whether its shape differs or its weights do.
+func TestRecordingsOfAnotherModel(t *testing.T) {
+	model := tiny(t)
+	run, details := dumped(t, model, "--num-rollout", "2")
+	from := filepath.Join(details, "rollout_data", "{rollout_id}.safetensors")
+	weights := otherModel(t, model, "*.safetensors", func(b []byte) []byte { b[len(b)-2] ^= 1; return b })
+	shape := otherModel(t, model, "config.json", func(b []byte) []byte {
+		return []byte(strings.Replace(string(b), `"rms_norm_eps": 1e-06`, `"rms_norm_eps": 1e-05`, 1))
+	})
+	for other, what := range map[string]string{weights: "other weights", shape: "another shape"} {
+		want := "was recorded by a run that began with a policy of " + what + " (" + model
+		load := flags(other, filepath.Join(t.TempDir(), "run"), "--num-rollout", "2", "--load-debug-rollout-data", from)
+		refuse(t, exitFailed, load, want)
+		inject := flags(other, filepath.Join(t.TempDir(), "run"), "--num-rollout", "2", "--ci-inject-rollout-data-path", from, "--ci-inject-rollout-data-start-rollout-id", "0")
+		refuse(t, exitFailed, inject, want)
+		refuse(t, exitFailed, []string{"replay", run.dir, "--hf-checkpoint", other, "--load-debug-rollout-data", from}, want)
+	}
+	moved := otherModel(t, model, "config.json", func(b []byte) []byte { return append(b, '\n') })
+	succeed(t, flags(moved, filepath.Join(t.TempDir(), "run"), "--num-rollout", "2", "--load-debug-rollout-data", from)...)
+}

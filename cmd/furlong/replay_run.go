@@ -49,6 +49,11 @@ func (r *replaying) run(ctx context.Context) (err error) {
 
 // again goes through the cycles after a checkpoint.
 func (r *replaying) again(ctx context.Context, k kernels.Backend, from string) (err error) {
+	if r.f.debug.Load != "" { // what the run itself wrote is its own
+		if err := r.identify(ctx); err != nil {
+			return err
+		}
+	}
 	if r.actor, err = r.newActor(k); err != nil {
 		return err
 	}
@@ -119,6 +124,9 @@ func (r *replaying) train(ctx context.Context, cycle int) error {
 // trainable reports rollouts that this trainer can't take.
 func (r *replaying) trainable(had *rollouts.Rollouts) error {
 	limits, report := r.limits(), r.f.report()
+	if err := limits.Own(had); err != nil {
+		return err
+	}
 	for _, s := range had.Samples {
 		err := limits.Check(s)
 		switch {

@@ -16,6 +16,7 @@ import (
 	"furlong/journal"
 	"furlong/metrics"
 	"furlong/metrics/disk"
+	"furlong/metrics/rollouts"
 	rundir "furlong/metrics/run"
 	"furlong/metrics/samples"
 	"furlong/orchestrator"
@@ -91,6 +92,7 @@ type job struct {
 	local   *rollout.Engine // roll, if it is inside
 	remote  *sglang.Engine  // roll, if it is not
 	apart   *sglang.Engine  // evaluates beside the run, if anybody does
+	origin  rollouts.Origin // of the policy as it was loaded, where recordings are bound to it
 	actor   *train.Engine   // nil where nothing is trained
 	trainer rl.TrainEngine  // what the loop trains: the actor, perhaps with others around it
 	loop    *orchestrator.Loop

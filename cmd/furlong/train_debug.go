@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -169,7 +172,10 @@ func (f debugFlags) optim(c optim.Config) optim.Config {
 }
 
 // newTrainer makes what trains: the engine, one that holds still, or either with a pen.
-func (j *job) newTrainer(k kernels.Backend) (err error) {
+func (j *job) newTrainer(ctx context.Context, k kernels.Backend) (err error) {
+	if err := j.identify(ctx); err != nil {
+		return err
+	}
 	if j.f.debug.RolloutOnly {
 		j.trainer, err = j.still()
 	} else if j.actor, err = j.newActor(k); err == nil {
@@ -179,7 +185,7 @@ func (j *job) newTrainer(k kernels.Backend) (err error) {
 		if j.actor == nil {
 			after = "" // nothing is added
 		}
-		j.trainer = &recorded.Recorder{TrainEngine: j.trainer, Before: before, After: after, Model: j.drawnBy()}
+		j.trainer = &recorded.Recorder{TrainEngine: j.trainer, Before: before, After: after, Model: j.drawnBy(), Origin: j.origin}
 	}
 	if err == nil && j.f.debug.Inject != "" {
 		err = j.injecting()
@@ -214,6 +220,25 @@ func (j *job) replayable(s *rl.Sample) error {
 	case report.Entries && s.Entries == nil:
 		return errors.New("has no entries, which the run replays")
 	}
+	return nil
+}
+
+// identify takes the digests of the policy as it was loaded, which bind recordings to it, if any are written or read.
+func (j *job) identify(ctx context.Context) error {
+	d := j.f.debug
+	if before, after := d.paths(); before == "" && after == "" && d.Load == "" && d.Inject == "" {
+		return nil
+	}
+	raw, err := json.Marshal(j.policy.Config())
+	if err != nil {
+		return err
+	}
+	weights, err := stateOf(ctx, train.Weights(rl.NewVersion(0, 1), j.policy.Params()))
+	if err != nil {
+		return err
+	}
+	shape := sha256.Sum256(raw)
+	j.origin = rollouts.Origin{Shape: hex.EncodeToString(shape[:8]), Weights: weights}
 	return nil
 }
 
@@ -264,7 +289,7 @@ func (j *job) newReplay() error {
 
 // limits returns what recorded samples must keep within.
 func (j *job) limits() recorded.Limits {
-	return recorded.Limits{Vocab: j.policy.Vocab(), Context: j.f.rollout.Context}
+	return recorded.Limits{Vocab: j.policy.Vocab(), Context: j.f.rollout.Context, Origin: j.origin}
 }
 
 // gradeRest judges the samples that have no verdict: recorded ones keep theirs.

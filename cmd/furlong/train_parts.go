@@ -25,7 +25,7 @@ func (j *job) assemble(ctx context.Context, k kernels.Backend) (err error) {
 			return err
 		}
 	}
-	if err := j.newTrainer(k); err != nil {
+	if err := j.newTrainer(ctx, k); err != nil {
 		return err
 	}
 	if err := j.newGenerator(ctx, k); err != nil {

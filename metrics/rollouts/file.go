@@ -28,7 +28,25 @@ const MostSamples = 1 << 20
 type Rollouts struct {
 	Cycle   int
 	Model   string // what drew them, in words
+	Origin  Origin
 	Samples []*rl.Sample
+}
+
+// An Origin says by digests which policy the run began with that recorded something. What is not known is "".
+type Origin struct {
+	Shape   string // of its layers and widths
+	Weights string
+}
+
+// Differs says in what two policies differ that are both known; "" for nothing.
+func (o Origin) Differs(from Origin) (what string) {
+	switch {
+	case o.Shape != "" && from.Shape != "" && o.Shape != from.Shape:
+		return "another shape"
+	case o.Weights != "" && from.Weights != "" && o.Weights != from.Weights:
+		return "other weights"
+	}
+	return ""
 }
 
 // Write writes a file, whole or not at all, and makes its folder if need be. Equal rollouts make equal bytes.
@@ -46,6 +64,11 @@ func Write(path string, r Rollouts) error {
 		return err
 	}
 	about := map[string]string{"format": Format, "cycle": strconv.Itoa(r.Cycle), "model": strings.ToValidUTF8(r.Model, "\ufffd"), "crc32c": string(raw)}
+	for key, v := range map[string]string{"shape": r.Origin.Shape, "weights": r.Origin.Weights} {
+		if v != "" {
+			about[key] = v
+		}
+	}
 	out, err := safetensors.Create(path, entries, about)
 	if err != nil {
 		return err
@@ -153,7 +176,7 @@ func parse(f *safetensors.File) (*Rollouts, error) {
 		}
 	}
 	all, err := w.samples()
-	return &Rollouts{Cycle: cycle, Model: about["model"], Samples: all}, err
+	return &Rollouts{Cycle: cycle, Model: about["model"], Origin: Origin{about["shape"], about["weights"]}, Samples: all}, err
 }
 
 // samples takes the samples from the columns.

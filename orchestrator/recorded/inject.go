@@ -54,6 +54,9 @@ func (in *Injector) inject(b *rl.Batch) error {
 	if err != nil {
 		return err
 	}
+	if err := in.Own(had); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	if had.Cycle > 0 && had.Cycle != b.Cycle {
 		return fmt.Errorf("%s: holds cycle %d of its run, want %d", path, had.Cycle, b.Cycle)
 	}

@@ -24,8 +24,23 @@ type Config struct {
 
 // Limits are those of the policy that is trained.
 type Limits struct {
-	Vocab   int // tokens that it knows
-	Context int // longest prompt with its response
+	Vocab   int             // tokens that it knows
+	Context int             // longest prompt with its response
+	Origin  rollouts.Origin // of the run that trains
+}
+
+// Own reports rollouts of a run that began with another policy.
+func (l Limits) Own(r *rollouts.Rollouts) error {
+	what := l.Origin.Differs(r.Origin)
+	if what == "" {
+		return nil
+	}
+	model := r.Model
+	if model == "" {
+		model = "another model"
+	}
+	return fmt.Errorf("was recorded by a run that began with a policy of %s (%s; shape %s, weights %s), want shape %s, weights %s: give that run's --hf-checkpoint",
+		what, model, r.Origin.Shape, r.Origin.Weights, l.Origin.Shape, l.Origin.Weights)
 }
 
 // A Replay is an rl.PromptSource and an rl.RolloutEngine over recorded rollouts. Its methods may be called from several goroutines at once.
@@ -93,7 +108,11 @@ func (r *Replay) cycle(n int) (*cycle, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.c.cycleOf(all)
+	err = r.c.Own(all)
+	var c *cycle
+	if err == nil {
+		c, err = r.c.cycleOf(all)
+	}
 	if err == nil {
 		err = r.inOrder(n, all.Cycle)
 	}

@@ -13,6 +13,7 @@ type Recorder struct {
 	Before rollouts.Path // batches as they came; empty for none
 	After  rollouts.Path // with what the trainer found; empty for none
 	Model  string        // what drew the samples, in words
+	Origin rollouts.Origin
 }
 
 // Step writes the batch, passes it on, and writes it again.
@@ -22,7 +23,7 @@ func (r *Recorder) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 		for i, s := range b.Samples {
 			came[i] = rollouts.Untrained(s)
 		}
-		if err := rollouts.Write(r.Before.Of(b.Cycle), rollouts.Rollouts{Cycle: b.Cycle, Model: r.Model, Samples: came}); err != nil {
+		if err := rollouts.Write(r.Before.Of(b.Cycle), rollouts.Rollouts{Cycle: b.Cycle, Model: r.Model, Origin: r.Origin, Samples: came}); err != nil {
 			return nil, err
 		}
 	}
@@ -30,7 +31,7 @@ func (r *Recorder) Step(ctx context.Context, b *rl.Batch) (rl.Stats, error) {
 	if err != nil || r.After == "" {
 		return stats, err
 	}
-	return stats, rollouts.Write(r.After.Of(b.Cycle), rollouts.Rollouts{Cycle: b.Cycle, Model: r.Model, Samples: b.Samples})
+	return stats, rollouts.Write(r.After.Of(b.Cycle), rollouts.Rollouts{Cycle: b.Cycle, Model: r.Model, Origin: r.Origin, Samples: b.Samples})
 }
 
 // Still is a trainer that takes no steps: its policy stays what it is.
