@@ -28,11 +28,15 @@ func furlong(t *testing.T, args ...string) result {
 	return execute(t, exec.Command("furlong", args...))
 }
 
-// execute runs a command to its end. The code of one that was killed is -1.
+// execute runs a command to its end. The code of one that was killed is -1. Runs of the small model live for a second and hold little: with the heap of a few
+// megabytes that is the default, they would spend a tenth of their time on sweeping it.
 func execute(t *testing.T, c *exec.Cmd) result {
 	t.Helper()
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
+	if c.Env == nil {
+		c.Env = append(os.Environ(), "GOGC=400")
+	}
 	err := c.Run()
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) {
