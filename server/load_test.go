@@ -26,9 +26,13 @@ func TestLoad(t *testing.T) {
 		u.client.Transport.(*http.Transport).MaxIdleConnsPerHost = 16
 		quit, quiet := make(chan struct{}), make(chan struct{})
 		go func() { defer close(quiet); u.disturb(quit) }()
+		each := 12
+		if testing.Short() {
+			each = 5
+		}
 		var wg sync.WaitGroup
 		for i := range 16 {
-			wg.Go(func() { u.worker(i, 12) })
+			wg.Go(func() { u.worker(i, each) })
 		}
 		wg.Wait()
 		close(quit)

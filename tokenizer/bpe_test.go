@@ -75,6 +75,9 @@ func TestLongMatchesShort(t *testing.T) {
 // TestMergeOrder draws orders of merges that no training would give, in which a merge makes way for one of lower rank.
 // Both ways of merging must do what the rule says: least rank first, leftmost of equals.
 func TestMergeOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("nothing here runs beside anything else, and it takes long under the race detector")
+	}
 	dice := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
 		tok := randomMerges(dice)

@@ -106,6 +106,9 @@ func TestCutsDoNotMatterToAnyEstimator(t *testing.T) {
 // A run of ppo that is saved and goes on is the run that did not stop.
 func TestResumeWithACritic(t *testing.T) {
 	for _, format := range []dtype.Type{dtype.F32, dtype.BF16} {
+		if testing.Short() && format != dtype.BF16 {
+			continue
+		}
 		c := critics()
 		c.Optim.Decay, c.Planned, c.Critic.Only, c.Critic.Warmup = "cosine", 8, 1, 3
 		cycle := func(e *Engine, n int) string {
