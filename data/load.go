@@ -43,19 +43,12 @@ func Open(c Config, tok tokenizer.Tokenizer) (*Set, error) {
 
 // open reads one file.
 func (p *parser) open(part part) (*file, error) {
-	disk, err := os.Open(part.path)
+	disk, info, err := rows.OpenRegular(part.path)
 	if err != nil {
 		if strings.Contains(part.path, ",") && errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w; several files are given as NAME=FILE,NAME=FILE", err)
 		}
 		return nil, err
-	}
-	info, err := disk.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: is no regular file, want jsonl or Parquet", part.path)
-	}
-	if err != nil {
-		return nil, errors.Join(err, disk.Close())
 	}
 	if info.Size() > int64(p.Memory) {
 		f, err := p.load(part, disk, info.Size())

@@ -28,16 +28,9 @@ type File struct {
 
 // Open opens a file for reading. Lines and Parquet rows may be at most limit bytes long.
 func Open(path string, limit int) (*File, error) {
-	f, err := os.Open(path)
+	f, info, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.Join(fmt.Errorf("%s: is no regular file, want jsonl or Parquet", path), f.Close())
 	}
 	file, err := New(path, f, info.Size(), limit)
 	if err != nil {
@@ -45,6 +38,23 @@ func Open(path string, limit int) (*File, error) {
 	}
 	file.close = f.Close
 	return file, nil
+}
+
+// OpenRegular opens a file that is read more than once. Anything else is refused before it is opened: that of a pipe would wait for
+// who writes into it.
+func OpenRegular(path string) (*os.File, os.FileInfo, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s: is no regular file, want jsonl or Parquet", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	return f, info, nil
 }
 
 // New returns a file over r, which has size bytes. Messages call it name.
