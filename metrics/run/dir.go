@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -244,6 +245,20 @@ func (d *Dir) Beat() error {
 	return disk.ReplaceBytes(filepath.Join(d.path, StatusFile), b)
 }
 
+// lastWords writes the status over the one that is there, where no other file can be made: a full disk is what many runs end with, and they should say so. The file
+// has its block already.
+func (d *Dir) lastWords() error {
+	d.state.Lock()
+	defer d.state.Unlock()
+	s := d.status
+	s.Exit = strings.ToValidUTF8(s.Exit[:min(len(s.Exit), 1000)], "") // the whole stays within a block
+	b, err := line(s)
+	if err != nil {
+		return err
+	}
+	return overwrite(filepath.Join(d.path, StatusFile), b)
+}
+
 // Run writes a heartbeat every [BeatInterval], and when a version begins to serve, until ctx ends. A heartbeat that cannot be written is a line in the log, not the end of the run.
 func (d *Dir) Run(ctx context.Context) {
 	t := time.NewTicker(BeatInterval)
@@ -279,6 +294,9 @@ func (d *Dir) End(state State, exit string) error {
 	d.status.State, d.status.Exit, d.status.WaitingFor = state, exit, ""
 	d.state.Unlock()
 	err := d.Beat()
+	if err != nil && d.lastWords() == nil {
+		err = nil // the end is written
+	}
 	d.holder.Ended = metrics.Unix(d.o.Now())
 	return errors.Join(err, d.lock.write(d.holder), d.close())
 }

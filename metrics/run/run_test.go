@@ -359,6 +359,28 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
+// Where no other file can be made, as on a full disk, the end is written over the last status.
+func TestEndWithoutRoom(t *testing.T) {
+	for _, exit := range []string{"no space left on device", strings.Repeat("é", 5000), ""} {
+		path := t.TempDir()
+		d := create(t, path)
+		d.Progress(1234567, "train", strings.Repeat("something long ", 20))
+		if err := d.Beat(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(path, StatusFile+".tmp", "x"), 0o755); err != nil { // no file can have this name now
+			t.Fatal(err)
+		}
+		if err := d.End(Failed, exit); err != nil {
+			t.Fatal(err)
+		}
+		s, err := ReadStatus(path)
+		if err != nil || s.State != Failed || !strings.HasPrefix(exit, s.Exit) || len(s.Exit) < min(len(exit), 900) || s.Cycle != 1234567 || s.WaitingFor != "" {
+			t.Errorf("the status is %+v, %v, want a failure with %.40q", s, err, exit)
+		}
+	}
+}
+
 func rows(t testing.TB, path string) []metrics.Row {
 	t.Helper()
 	rs, bad, err := metrics.ReadRows(filepath.Join(path, RowsFile))

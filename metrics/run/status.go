@@ -1,12 +1,14 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"furlong/metrics"
@@ -44,6 +46,24 @@ type Status struct {
 	Exit       string  `json:"exit"`        // why it ended
 
 	Serving rl.Version `json:"serving,omitempty"` // version that the rollout engine serves; 0 before this start has pushed one
+}
+
+// overwrite puts a line into the place of a file's content, with blanks up to its length.
+func overwrite(path string, line []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		blanks := max(0, int(info.Size())-len(line))
+		line = append(bytes.TrimSuffix(line, []byte("\n")), strings.Repeat(" ", blanks)+"\n"...)
+		_, err = f.WriteAt(line, 0)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // ReadStatus reads status.json. A missing file is the zero Status.
