@@ -32,7 +32,28 @@ type env struct {
 
 // talk is what a command that takes long can be told about its output; add it to the command's Set.
 type talk struct {
-	Quiet bool `flag:"quiet" help:"show no progress"`
+	Quiet bool `flag:"quiet" help:"show no progress, only warnings, errors and results"`
+}
+
+// loud passes on what is at least a warning. A run's own log has the rest.
+type loud struct{ slog.Handler }
+
+// Enabled reports whether a record is passed on.
+func (h loud) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+
+// WithAttrs keeps the bound.
+func (h loud) WithAttrs(a []slog.Attr) slog.Handler { return loud{h.Handler.WithAttrs(a)} }
+
+// WithGroup keeps the bound.
+func (h loud) WithGroup(name string) slog.Handler { return loud{h.Handler.WithGroup(name)} }
+
+// hush keeps from stderr what only tells of progress, if that is asked for.
+func (e *env) hush(t talk) {
+	if t.Quiet {
+		e.log = slog.New(loud{e.log.Handler()})
+	}
 }
 
 func newEnv(args []string, stdin io.Reader, stdout, stderr *os.File) *env {
@@ -51,6 +72,7 @@ func (e *env) follow(title, unit string, total int64, t talk) *progress.Line {
 		Title: title, Unit: unit, Total: total, Live: e.terminal, Color: e.color, Quiet: t.Quiet, Width: e.width, Now: time.Now,
 	})
 	e.log = newLog(l, e.terminal, e.color)
+	e.hush(t)
 	return l
 }
 
@@ -101,6 +123,7 @@ func (e *env) parsed(set *config.Set, err error) (code int, ok bool) {
 		fmt.Fprintf(e.stderr, "furlong help %s shows the flags\n", e.name)
 		return exitUsage, false
 	}
+	e.hush(talk{Quiet: set.Values()["quiet"].Value == true})
 	e.tell(set)
 	return exitOK, true
 }

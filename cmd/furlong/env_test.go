@@ -69,6 +69,21 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// With --quiet, progress and what is only worth knowing stay away from stderr, warnings and errors do not.
+func TestQuiet(t *testing.T) {
+	var b bytes.Buffer
+	e := &env{stderr: &b}
+	l := e.follow("train", "cycles", 2, talk{Quiet: true})
+	l.Set(1, "")
+	e.log.With("run", "r").WithGroup("g").Info("cycle")
+	e.log.Warn("alarm")
+	e.log.With("run", "r").Error("page failed")
+	l.Finish()
+	if got := b.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, `"msg":"alarm"`) || !strings.Contains(got, `"msg":"page failed"`) {
+		t.Errorf("stderr is\n%s\nwant the warning and the error", got)
+	}
+}
+
 func TestReportWarnsOnceForEachReason(t *testing.T) {
 	var b bytes.Buffer
 	e := &env{log: newLog(&b, false, false)}

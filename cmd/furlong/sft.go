@@ -148,7 +148,7 @@ func (e *env) sftExamples(f sftFlags, dc data.Config, p *policy) (iter.Seq[*rl.S
 	if err != nil {
 		return nil, err
 	}
-	e.log.Info("data loaded", "what", set.Report().String())
+	e.loaded(set.Report())
 	defer set.Close()
 	prompts, err := set.Prompts()
 	return responses(prompts, p.tok), err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 
@@ -40,9 +41,18 @@ func (e *env) openData(c data.Config, tok tokenizer.Tokenizer, model string, t t
 		return nil, err
 	}
 	for _, r := range set.Reports() {
-		e.log.Info("data loaded", "what", r.String())
+		e.loaded(r)
 	}
 	return set, nil
+}
+
+// loaded says what was found in a file. What was left out is told to those too who want to see no progress.
+func (e *env) loaded(r data.Report) {
+	level := slog.LevelInfo
+	if r.Malformed+r.EmptyLabels+r.TooLong+r.Conflicts > 0 || r.Dropped && r.Duplicates > 0 {
+		level = slog.LevelWarn
+	}
+	e.log.Log(context.Background(), level, "data loaded", "what", r.String())
 }
 
 // fitSet reports a prompt that leaves no room for a response.
