@@ -301,6 +301,7 @@ func (ap *applier) assign(a assignment) {
 
 // places hands the positional arguments out, in order.
 func (ap *applier) places(args []string) {
+	args = ap.oneDash(args)
 	for _, p := range ap.set.places {
 		switch {
 		case len(args) == 0 && !p.optional:
@@ -317,6 +318,27 @@ func (ap *applier) places(args []string) {
 	for _, a := range args {
 		ap.errs = append(ap.errs, fmt.Errorf("unexpected argument %q", a))
 	}
+}
+
+// oneDash complains of flags that have one dash where two were meant, and returns what is left without them and their values. Such a word is a file's name only
+// with ./ before it.
+func (ap *applier) oneDash(args []string) (rest []string) {
+	for i := 0; i < len(args); i++ {
+		name, _, valued := strings.Cut(strings.TrimPrefix(args[i], "-"), "=")
+		n := ap.set.byName[name]
+		if !strings.HasPrefix(args[i], "-") || n == nil && !slices.Contains(ap.set.names(), name) {
+			rest = append(rest, args[i])
+			continue
+		}
+		ap.errs = append(ap.errs, fmt.Errorf("unexpected argument %q: flags begin with two dashes, did you mean --%s?", args[i], name))
+		if valued || n != nil && n.isSwitch() {
+			continue
+		}
+		if i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			i++
+		}
+	}
+	return rest
 }
 
 // validate calls every Validate. A complaint that speaks of a flag whose value could not be read is left out: that
