@@ -50,7 +50,8 @@ const dashMemory = 150 << 20
 
 func runDash(ctx context.Context, e *env) int {
 	f := dashFlags{Address: dash.DefaultAddress}
-	set := config.New("dash", dashPurpose).Add("Flags", &f)
+	var quiet talk
+	set := config.New("dash", dashPurpose).Add("Flags", &f, &quiet)
 	set.Example("furlong dash", "every run below runs/")
 	set.Example("furlong dash runs/a runs/b", "two runs, side by side under Compare")
 	set.Example("furlong dash --baseline base=0.39 paper=0.52 -- runs/a", "pass@k held against two others")
