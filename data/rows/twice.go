@@ -3,6 +3,7 @@ package rows
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -101,12 +102,7 @@ func has(seen []string, many map[string]bool, key string) bool {
 	if many != nil {
 		return many[key]
 	}
-	for _, k := range seen {
-		if k == key {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(seen, key)
 }
 
 func add(seen []string, many map[string]bool, key string) ([]string, map[string]bool) {
