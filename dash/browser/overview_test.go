@@ -24,6 +24,9 @@ func TestOverview(t *testing.T) {
 			if low := eval[float64](tb, `Math.max(...[...document.querySelectorAll("main > div > .grid .card")].map((c) => c.getBoundingClientRect().bottom))`); low > 800 {
 				t.Errorf("the lowest of the seven cards ends at %.0f, want at most 800", low)
 			}
+			for _, cut := range eval[[]string](tb, `[...document.querySelectorAll(".verdict:not(.alarms)")].filter((v) => v.scrollHeight > v.clientHeight).map((v) => v.textContent)`) {
+				t.Errorf("a verdict is cut: %s", cut)
+			}
 			ms := firstPaint(tb, s.url+"/r/"+run.name+"/")
 			t.Logf("first paint after %.0f ms, wanted under 1000", ms)
 			if ms > 1000 && os.Getenv("FURLONG_TEST_TIMES") != "" { // beside other work a time says nothing
@@ -74,8 +77,15 @@ func (tb *tab) settled() {
 	tb.until(`document.querySelector("main").children.length && !/Reading…/.test(document.body.innerText) && [...document.querySelectorAll(".plot")].every((n) => n.chart?.u || n.querySelector(".says")?.textContent || n.getBoundingClientRect().top > innerHeight)`)
 }
 
+// name is what a page's pictures are called.
 func name(page string) string {
-	return strings.Trim(strings.NewReplacer("/r/made/", "overview-", "/", "-", "?", "-", "=", "-", "&", "-").Replace(page), "-")
+	if page == "/" {
+		return "runs"
+	}
+	if short := strings.Trim(strings.TrimPrefix(page, "/r/made"), "/"); short != "" {
+		return strings.NewReplacer("/", "-", "?", "", "=", "-", "&", "-").Replace(short)
+	}
+	return "overview"
 }
 
 // TestEveryPage loads every page at both widths and shows it in both themes: no console entry, nothing wider than the window, no rule of WCAG broken.

@@ -222,7 +222,7 @@ func (tb *tab) shot(name string) {
 		tb.t.Logf("no picture of %s: %v", name, err)
 		return
 	}
-	if err := os.WriteFile(filepath.Join(screenshots(), name+".png"), b, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(screenshots(), strings.ReplaceAll(name, " ", "-")+".png"), b, 0o644); err != nil {
 		tb.t.Fatal(err)
 	}
 }
