@@ -170,6 +170,9 @@ func TestCriticStatesAreHeldApart(t *testing.T) {
 
 // In critic-only cycles the actor stays as it is, and the critic learns; rewards are the same everywhere, so soon it foretells all of them.
 func TestTheCriticAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: much arithmetic, nothing at once that other tests do not do")
+	}
 	c := critics()
 	c.Critic.Only, c.Loss.Est.Lambda, c.Loss.Est.Gamma, c.Loss.Est.ValueClip = 100, 1, 1, 10
 	e := accompaniedCPU(t, c, dtype.F32)
@@ -203,6 +206,9 @@ func TestTheCriticAlone(t *testing.T) {
 
 // The critic's gradient, through all of the model, is that of its loss: differences over single weights.
 func TestGradientOfTheCritic(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short: much arithmetic, nothing at once that other tests do not do")
+	}
 	c := critics()
 	c.Loss.Est.ValueClip = 100
 	e := accompanied(t, c, ref.New[float32](), dtype.F32)
