@@ -88,7 +88,7 @@ const (
 	noPython   = "it names Python code, and none runs here"
 	noGPU      = "it tunes a GPU engine and changes no number; the rollout engine here runs on the processor"
 	noMegatron = "it tunes a GPU trainer and changes no number; the trainer here runs on the processor"
-	oneProcess = "rollout and training share one process, or --rollout-url names servers that run by themselves: there is none to watch or to restart"
+	oneProcess = "rollout and training share one process, or --rollout-url names servers that run by themselves, which are watched and given weights again in any case: there is none to start"
 	inModel    = "it describes the model, which its checkpoint already does"
 	theBlock   = "the DeepSeek-V4 block has it so"
 	noRay      = "no Ray is needed: nothing is started on other machines"

@@ -18,7 +18,7 @@ type Config struct {
 	Bucket       int           `flag:"rollout-bucket-bytes" unit:"bytes" help:"bytes of weights in one call of the stream"`
 	Concurrency  int           `flag:"rollout-concurrency" help:"most samples that one server of --rollout-url has in hand"`
 	Retries      int           `flag:"rollout-retries" help:"times that a sample is drawn anew when its server failed"`
-	Wait         time.Duration `flag:"rollout-wait" help:"how long servers of --rollout-url may be away: at the beginning, or all of them later"`
+	Wait         time.Duration `flag:"rollout-wait" help:"how long servers of --rollout-url may be away: at the beginning, or all of them later, as while one is restarted"`
 }
 
 // Default returns a Config without servers.

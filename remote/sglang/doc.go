@@ -5,8 +5,9 @@
 // logprobs, a version that this engine has given. A sample whose server died, was full, or answered nonsense is drawn anew elsewhere, under a name of its
 // own, after the old one is known to have ended; seeds belong to samples, so the same tokens come. A consumer sees each sample once, whatever happened.
 //
-// A server that fails gets no work until it has done some: a token, under the right weights. One that holds other weights than the last update gave gets
-// none before the next update. All of this is counted ([Stats]) and said.
+// A server that fails gets no work until it has done some: a token, under the right weights. One that holds other weights than the last update gave, as a process
+// does that was started anew, is given those again, and gets work when it has said, and where it can attested, that it holds them; what refuses them thrice gets none
+// before the next update. So the only server of a run may be restarted while it generates: what it had in hand is drawn anew. All of this is counted ([Stats]) and said.
 //
 // A request that goes on after what was begun ([rl.Request].Begun) sends these tokens behind the prompt's, and [Engine.Abort] ends requests by their names at
 // their servers. `furlong serve` is told where the response began, and goes on with it bit for bit. SGLang can't be told: under deterministic inference its
@@ -14,7 +15,8 @@
 // pass; penalties would count from the piece's beginning, and are refused.
 //
 // Weights are read and held against their manifest here, and then pushed: to `furlong serve` as a stream of safetensors, in a session that changes all of a
-// server's weights or none; to SGLang as a checkpoint in a folder that both see. A server counts as updated when it says the new version itself.
+// server's weights or none; to SGLang as a checkpoint in a folder that both see. A server counts as updated when it says the new version itself. The version that is served
+// stays in memory, or in that folder, for servers that are started anew. An update waits for servers that die in its middle, if none is left.
 //
 // Shapes: as in package rl.
 // Units: as in package rl; load in tokens, sizes in bytes.

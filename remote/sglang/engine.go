@@ -37,8 +37,7 @@ type Engine struct {
 	flushes time.Duration // how long a server may refuse to empty its cache
 	again   time.Duration // until a server is given weights again that it refused once; longer each time
 
-	life    context.Context    // until the engine is closed
-	end     context.CancelFunc // closes it
+	end     context.CancelFunc // ends the nurse; nil before there is one
 	nursing sync.Once
 	nurses  sync.WaitGroup
 	visits  sync.WaitGroup // looks at servers that are under way; none begins while the engine is paused
@@ -57,8 +56,6 @@ type Engine struct {
 	said    time.Time     // when that was said last
 	stats   Stats
 	told    rl.Attestation
-	round   context.Context // ends looks that are under way
-	halt    context.CancelFunc
 }
 
 // Stats are counts since the start.
@@ -93,11 +90,8 @@ func Attach(ctx context.Context, cfg Config, opt Options) (*Engine, error) {
 		cfg: cfg, opt: opt, log: opt.Log, name: nonce(), given: map[string]rl.Version{}, flying: map[int64]*flight{}, changed: make(chan struct{}),
 		look: 15 * time.Second, flushes: time.Minute, again: 2 * time.Second,
 	}
-	e.life, e.end = context.WithCancel(context.WithoutCancel(ctx))
-	e.round, e.halt = context.WithCancel(e.life)
 	var err error
 	if e.wire, err = newWire(cfg); err != nil {
-		e.end()
 		return nil, err
 	}
 	if err := e.meet(ctx); err != nil {
@@ -198,7 +192,9 @@ func (e *Engine) LogTo(l *slog.Logger) { e.log = l }
 
 // Close ends the looks at servers and leaves their connections. Nothing may be under way.
 func (e *Engine) Close() {
-	e.end()
+	if e.end != nil {
+		e.end()
+	}
 	e.nurses.Wait()
 	e.visits.Wait()
 	e.wire.http.CloseIdleConnections()
@@ -228,8 +224,14 @@ func (e *Engine) count(f func(*Stats)) {
 // label is what servers call a version: callers of the dialect read a decimal number there.
 func label(v rl.Version) string { return strconv.FormatUint(uint64(v), 10) }
 
-// lookAfter has servers looked after from now on.
-func (e *Engine) lookAfter() { e.nursing.Do(func() { e.nurses.Go(e.nurse) }) }
+// lookAfter has servers looked after from now on, until the engine is closed.
+func (e *Engine) lookAfter(ctx context.Context) {
+	e.nursing.Do(func() {
+		ctx, end := context.WithCancel(context.WithoutCancel(ctx))
+		e.end = end
+		e.nurses.Go(func() { e.nurse(ctx) })
+	})
+}
 
 // wake has waiting requests look again. The lock is held.
 func (e *Engine) wake() {

@@ -12,23 +12,27 @@ import (
 	"furlong/rl"
 )
 
-// nurse looks after servers until the engine is closed: whether lost ones are back, and whether those that have work live.
-func (e *Engine) nurse() {
-	for e.life.Err() == nil {
+// nurse looks after servers until ctx ends: whether lost ones are back, and whether those that have work live.
+func (e *Engine) nurse(ctx context.Context) {
+	for ctx.Err() == nil {
 		e.mu.Lock()
 		s, pause := e.patient()
-		changed, round := e.changed, e.round
+		changed := e.changed
+		look, halt := context.WithCancel(ctx)
 		if s != nil {
+			s.halt = halt
 			e.visits.Add(1)
 		}
 		e.mu.Unlock()
 		if s == nil {
-			_ = waitFor(e.life, changed, pause)
+			halt()
+			_ = waitFor(ctx, changed, pause)
 			continue
 		}
 		go func() {
 			defer e.visits.Done()
-			e.visit(round, s)
+			defer halt()
+			e.visit(look, s)
 		}()
 	}
 }

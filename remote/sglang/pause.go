@@ -97,9 +97,12 @@ func (e *Engine) Pause(ctx context.Context) error {
 func (e *Engine) stopLooks() {
 	e.mu.Lock()
 	e.paused = true
-	halt := e.halt
+	for _, s := range e.servers {
+		if s.halt != nil {
+			s.halt()
+		}
+	}
 	e.mu.Unlock()
-	halt()
 	e.visits.Wait()
 }
 
@@ -107,8 +110,6 @@ func (e *Engine) stopLooks() {
 func (e *Engine) goOnLooking() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.halt()
-	e.round, e.halt = context.WithCancel(e.life)
 	e.paused = false
 	e.wake()
 }

@@ -27,8 +27,9 @@ type server struct {
 	delay   time.Duration
 	lost    time.Time // when it was lost
 	losses  int
-	looking bool // somebody finds out how it is
-	held    bool // it was paused for an update
+	looking bool               // somebody finds out how it is
+	halt    context.CancelFunc // ends that look; nil before the first
+	held    bool               // it was paused for an update
 	salt    string
 	seen    time.Time           // when it was last known to be well
 	misses  int                 // looks in a row to which it said nothing good

@@ -31,7 +31,7 @@ func (e *Engine) update(ctx context.Context, w rl.Weights) error {
 	if !paused {
 		return errors.New("the engine is running, want it paused")
 	}
-	e.lookAfter()
+	e.lookAfter(ctx)
 	p, err := e.receive(ctx, w)
 	if err != nil {
 		return err
