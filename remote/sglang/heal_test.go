@@ -316,8 +316,9 @@ func TestAnUpdateOvertakesAHeal(t *testing.T) {
 // What waits ends when servers were away for too long, and says for how long it waited.
 func TestARestartThatNeverComes(t *testing.T) {
 	f := newFake(t, dice)
-	e := attach(t, func(c *Config) { c.Wait = 200 * time.Millisecond }, f)
+	e := attach(t, nil, f)
 	update(t, e, 3)
+	e.cfg.Wait = 200 * time.Millisecond // from here on: until then it may be slow
 	f.die()
 	if _, err := gather(t, e, batch(2, 3)); err == nil || !strings.Contains(err.Error(), "for more than 200ms (--rollout-wait)") {
 		t.Errorf("%v, want an error that names --rollout-wait", err)
