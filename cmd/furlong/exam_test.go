@@ -12,7 +12,7 @@ func TestEvalURL(t *testing.T) {
 	for _, loop := range []string{"sync", "one-step-off"} {
 		t.Run(loop, func(t *testing.T) {
 			unlessShort(t, "sync")
-			args := strings.Fields("--num-rollout 3 --eval-interval 1 --loop " + loop)
+			args := strings.Fields("--num-rollout 3 --eval-interval 1 --keep-experts none --loop " + loop)
 			want := trainTiny(t, model, args...)
 			dir := t.TempDir()
 			args = append(args, "--eval-url", serving(t, model, dir).url)
