@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -48,11 +47,11 @@ func (e *env) openData(c data.Config, tok tokenizer.Tokenizer, model string, t t
 
 // loaded says what was found in a file. What was left out is told to those too who want to see no progress.
 func (e *env) loaded(r data.Report) {
-	level := slog.LevelInfo
+	say := e.log.Info
 	if r.Malformed+r.EmptyLabels+r.TooLong+r.Conflicts > 0 || r.Dropped && r.Duplicates > 0 {
-		level = slog.LevelWarn
+		say = e.log.Warn
 	}
-	e.log.Log(context.Background(), level, "data loaded", "what", r.String())
+	say("data loaded", "what", r.String())
 }
 
 // fitSet reports a prompt that leaves no room for a response.
