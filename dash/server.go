@@ -36,6 +36,7 @@ type Server struct {
 	mux     *http.ServeMux
 	streams chan struct{} // one element for each open stream
 	look    time.Duration // how often streams look at files
+	conns   int           // how many connections are open at most
 }
 
 // maxStreams is how many event streams are open at most.
@@ -43,7 +44,7 @@ const maxStreams = 64
 
 // New returns a server.
 func New(o Options) *Server {
-	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), look: 250 * time.Millisecond}
+	s := &Server{o: o, mux: http.NewServeMux(), streams: make(chan struct{}, maxStreams), look: 250 * time.Millisecond, conns: conns()}
 	s.routes()
 	return s
 }
@@ -151,7 +152,7 @@ func (s *Server) Run(ctx context.Context, at net.Listener) error {
 	web := door.HTTP(s, s.o.Log)
 	web.BaseContext = func(net.Listener) context.Context { return ctx }
 	done := make(chan error, 1)
-	go func() { done <- web.Serve(at) }()
+	go func() { done <- web.Serve(bound(at, s.conns)) }()
 	select {
 	case err := <-done:
 		return err
