@@ -249,12 +249,20 @@ func (r *Run) twice() (all []string) {
 		}
 	}
 	if equal > 0 {
-		all = append(all, fmt.Sprintf("%d cycles ran twice with equal values.", equal))
+		all = append(all, fmt.Sprintf("%s ran twice with equal values.", countCycles(equal)))
 	}
 	if len(unequal) > 0 {
-		all = append(all, fmt.Sprintf("%d cycles ran twice with unequal values: %s.", len(unequal), verdict.Short(strings.Join(unequal, "; "), 800)))
+		all = append(all, fmt.Sprintf("%s ran twice with unequal values: %s.", countCycles(len(unequal)), verdict.Short(strings.Join(unequal, "; "), 800)))
 	}
 	return all
+}
+
+// countCycles says how many cycles.
+func countCycles(n int) string {
+	if n == 1 {
+		return "1 cycle"
+	}
+	return fmt.Sprintf("%d cycles", n)
 }
 
 type logRow struct{ Time, Level, Text string }

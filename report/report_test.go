@@ -446,7 +446,7 @@ func TestResumed(t *testing.T) {
 	}
 	n.must(n.dir.End(run.Finished, ""))
 	page := html(t, read(t, m.dir.Path()))
-	for _, want := range []string{"1 cycles ran twice with equal values.", "cycle 12: rollout/raw_reward", "start 2 of the run", "Cycles that ran twice with unequal values: 12"} {
+	for _, want := range []string{"1 cycle ran twice with equal values.", "cycle 12: rollout/raw_reward", "start 2 of the run", "Cycles that ran twice with unequal values: 12"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -352,7 +352,7 @@ func TestJumpLeadsToItsToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(c.Sentence, "Gap p99 rose to ") || !strings.Contains(c.Sentence, "samples of group 151 make") {
+	if !strings.HasPrefix(c.Sentence, "Gap p99 rose to ") || !strings.Contains(c.Sentence, "samples of problem 151 make") {
 		t.Errorf("sentence is %q", c.Sentence)
 	}
 	s := c.Samples[0]

@@ -203,7 +203,7 @@ func fewOf(parts []part) string {
 		groups[p.row.Group] = true
 	}
 	if len(groups) == 1 {
-		what = strings.Replace(what, " make", fmt.Sprintf(" of group %d make", top[0].row.Group), 1)
+		what = strings.Replace(what, " make", fmt.Sprintf(" of problem %d make", top[0].row.Group), 1)
 	}
 	return fmt.Sprintf("%s %s of it", what, verdict.Share(min(sum, 1)))
 }
