@@ -6,7 +6,7 @@ import { Board } from "./board.js";
 import { card } from "./deck.js";
 import { plainCard } from "./cards.js";
 import { count, finite, share, significant } from "./format.js";
-import { answering, empty, picture, region, seg, table } from "./parts.js";
+import { answering, damage, empty, picture, region, seg, table } from "./parts.js";
 
 const left = 56; // room for the names of layers
 const charts = ["moe/load_cv", "moe/max_load", "moe/router_agreement", "moe/router_entropy", "moe/dead_experts"];
@@ -32,7 +32,7 @@ export function experts(ctx) {
     side = Math.min(side, e.sides.length - 1);
     cards ||= (ctx.head.keys || []).filter((k) => charts.includes(k.name)).map((k) => card(plainCard(k, null), board, (p) => ask("/rows", p), { class: "span-4 low", csv: () => null }));
     const readout = el("p.grey", "Hover a cell to read it, click for the layer's past."), sides = seg("Side", e.sides.map((s, k) => [k, s]), (k) => k === side, (k) => { side = k; show(); });
-    fill(node, el("div.bar", el("h1", "Experts"), slider(), el("span.grey", e.version), e.sides.length > 1 ? sides : null, el("span.end", scale())),
+    fill(node, el("div.bar", el("h1", "Experts"), slider(), el("span.grey", e.version), e.sides.length > 1 ? sides : null, el("span.end", scale())), damage(e.bad),
       el("div.grid", el("div.panel.span-8", el("h2", "Tokens over the fair share ", el("span.grey", `${count(e.layers)} layers × ${count(e.experts)} experts, chosen by the ${e.sides[side]}`)), map(readout), readout),
         region("div.panel.span-4.scroll", "Layers", layers()), notes(), e.history ? past(e.history) : null, cards.map((c) => c.node)));
   }

@@ -121,7 +121,7 @@ export function inspector(ctx) {
   }
 
   function paintBar(c, w, h) {
-    const n = s.len, top = Math.max(1, ...[0, ...Array.from({ length: s.delta.length }, (_, k) => (finite(s.delta[k]) ? Math.abs(s.delta[k]) : 0))]), y = (v) => h - 2 - Math.max(0, Math.log10(v / 0.01) / Math.log10(top / 0.01)) * (h - 8);
+    const n = s.len, top = Math.max(1, ...[0, ...Array.from({ length: s.delta.length }, (_, k) => (finite(s.delta[k]) ? Math.abs(s.delta[k]) : 0))]), y = (v) => h - 2 - Math.max(0, Math.log10(v / 0.01) / Math.log10(top / 0.01)) * (h - 16);
     c.strokeStyle = colour("grid");
     c.fillStyle = colour("grey");
     c.font = "10px system-ui, sans-serif";

@@ -1,4 +1,4 @@
-// The page: header, routes, life. A screen is a function of the context that gives {node, update, head, rows, key, close}.
+// The page: header, routes, life. A screen is a function of the context that gives {node, update, head, rows, key, close}; its node is shown at once, update and what follows come when the run's head is known.
 import { el, fill, forgetColours, say, toast, vector } from "./dom.js";
 import { data } from "./text.js";
 import { moved, parse, to } from "./address.js";
@@ -37,21 +37,23 @@ async function enter() {
   ctx.get = (path, parameters) => get(path, parameters, stop.signal);
   if (place.run) ctx.ask = ofRun(place.run, stop.signal);
   if (!screens[place.page]) return fill(main, empty("There is no such page", el("a", { href: "/" }, "All runs")));
+  let screen = null;
   try {
+    fill(main, (screen = screens[place.page](ctx)).node); // its frame, whatever the server takes to tell of the run
+    scrollTo(0, 0);
     if (place.run && !now.head) await meet(ctx);
-    if (stop.signal.aborted) return;
-    start(ctx, place);
+    if (stop.signal.aborted) return screen.close?.();
+    start(screen, place);
   } catch (e) {
+    screen?.close?.();
     if (e.name === "AbortError") return;
     if (e.status === 403 && /token/.test(e.message)) return fill(main, empty("This server wants its token", "Open the address that it printed, with #token=… at the end."));
     fill(main, el("div.panel", failed(e), place.run ? el("p", el("a", { href: "/" }, "All runs")) : null));
   }
 }
 
-function start(ctx, place) {
-  now.screen = screens[place.page](ctx);
-  fill(main, now.screen.node);
-  scrollTo(0, 0);
+function start(screen, place) {
+  now.screen = screen;
   if (now.head) now.screen.head?.(now.head);
   now.screen.update?.(place.q);
   title();

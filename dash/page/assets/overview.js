@@ -7,7 +7,7 @@ import { card } from "./deck.js";
 import { drawer } from "./drawer.js";
 import { byUnit, count, duration, finite, significant, verdictGlyph } from "./format.js";
 import { gapCard, more, passCard, passKs, phaseCard, plainCard, rewardCard, stalenessCard, throughputCard, truncatedCard } from "./cards.js";
-import { button, choice, empty, finder, region, seg, table } from "./parts.js";
+import { button, choice, damage, empty, finder, region, seg, table } from "./parts.js";
 
 export function overview(ctx) {
   const { ask, run } = ctx, board = new Board(ctx.q), verdicts = el("section.verdicts", { "aria-label": "Verdicts" });
@@ -15,6 +15,7 @@ export function overview(ctx) {
   const node = el("div", verdicts, notice, tools.node, above, below);
   let open = null, built = "", average = "auto", shown = null, soon = 0, further = null;
 
+  frame(verdicts, above);
   board.onpoint = (c) => tools.read(c);
   board.onopen = (cycle, key) => change({ c: cycle, key: key || null });
 
@@ -77,6 +78,12 @@ export function overview(ctx) {
   };
 }
 
+// frame is what stands until the head of the run is there: as large as what comes in its place.
+function frame(verdicts, above) {
+  fill(verdicts, [...Object.values(names), "Alarms"].map((n) => el("div.verdict", { class: n === "Alarms" ? "alarms" : "" }, el("h2", n))));
+  fill(above, chosen({ evals: [] }).map((s, i) => el("figure.card", { class: i < 3 ? "span-4" : "span-3 low" }, el("header", el("h2", s.title)), el("div.key"), el("div.plot"))));
+}
+
 // marksOf are the cycles to mark in the charts: alarms and resumes in all, what became of an update in the gap's alone.
 function marksOf(head) {
   const alarms = head.alarms.filter((a) => a.since > 0).map((a) => ({ cycle: a.since, kind: "alarm", stands: a.until === null, old: a.until !== null }));
@@ -132,8 +139,7 @@ function crashed(head, run) {
 
 // asides are the attempts and the lines that could not be read, under the first verdict, where they move nothing.
 function asides(head) {
-  return [head.problems.map((p) => el("p.bad", data(p.file), ` at byte ${count(p.offset)}: `, data(p.error), p.n > 1 ? `, and ${count(p.n - 1)} more` : "")),
-    head.attempts.map((a) => a.text && el("p.grey", data(a.text), a.unequal?.length ? el("b.bad", `. Unequal: cycle ${a.unequal.slice(0, 5).join(", ")}`) : null))];
+  return [damage(head.problems), head.attempts.map((a) => a.text && el("p.grey", data(a.text), a.unequal?.length ? el("b.bad", `. Unequal: cycle ${a.unequal.slice(0, 5).join(", ")}`) : null))];
 }
 
 function waiting(head) {

@@ -1,7 +1,8 @@
 // What screens are made of besides plain elements: tables, buttons, choices, drawings with a name, and what stands in place of an answer.
 import { canvas, el, fill } from "./dom.js";
 import { failed } from "./api.js";
-import { states, verdictWords } from "./format.js";
+import { count, states, verdictWords } from "./format.js";
+import { data } from "./text.js";
 
 // table has names of columns and rows of what their cells show; a td or tr may be given as it is. "#" before a name: numbers; "!": the whole width on a phone.
 export function table(names, rows, attributes) {
@@ -54,6 +55,14 @@ export function swatch(name) {
 }
 
 export const empty = (title, ...words) => el("div.empty", el("b", title), words);
+
+// damage names what of the run's files could not be read; nothing where all could.
+export function damage(bad) {
+  if (!bad?.length) return null;
+  const what = (p) => (p.error.startsWith(p.file + " ") ? p.error.slice(p.file.length + 1) : p.error);
+  const one = (p) => el("p.bad", data(p.file), p.offset ? ` at byte ${count(p.offset)}: ` : ": ", data(what(p)), p.n > 1 ? `, and ${count(p.n - 1)} more` : "");
+  return el("div.damage", bad.slice(0, 10).map(one), bad.length > 10 ? el("p.bad", `and ${count(bad.length - 10)} files more`) : null);
+}
 
 // answering gives f, with what went wrong shown in place of its answer. A page that was left says nothing; an answer 404 may have words of its own.
 export const answering = (place, f, missing) => async (...given) => {

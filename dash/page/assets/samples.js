@@ -6,7 +6,7 @@ import { failed } from "./api.js";
 import { count, fixed, significant, whole } from "./format.js";
 import { sampleAddress } from "./drawer.js";
 import { preview } from "./group.js";
-import { button, empty, picture, verdictOf } from "./parts.js";
+import { button, damage, empty, picture, verdictOf } from "./parts.js";
 
 const columns = [
   ["cycle", "sample", "cycle"], [null, "verdict"], ["reward", "reward", "num"], ["len", "length", "num"], ["gap", "gap", "num"], ["max", "largest", "num"], ["version", "version", "num"], ["stale", "stale", "num"], [null, "answer"],
@@ -33,7 +33,7 @@ export function samples(ctx) {
     try {
       const r = await ask("/samples", { q, sort: sort || null, limit: 100, after: more ? next : null, text: 1 });
       if (mine !== asking) return;
-      fill(fault);
+      fill(fault, damage(r.bad));
       rows = more ? rows.concat(r.rows) : r.rows;
       [next, total] = [r.next, r.count];
       if (!more) {

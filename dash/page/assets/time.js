@@ -4,7 +4,7 @@ import { data } from "./text.js";
 import { change, to } from "./address.js";
 import { inOrder, lookOf } from "./cards.js";
 import { count, duration, finite, share } from "./format.js";
-import { answering, empty, picture, step, swatch, table } from "./parts.js";
+import { answering, damage, empty, picture, step, swatch, table } from "./parts.js";
 
 const inks = [[/wait|idle/i, "idle"], [/roll|generat|decode|prefill/i, "blue"], [/reward|grad(e|er|ing)|judge/i, "olive"], [/train|step|forward|backward|score|logprob|pack/i, "orange"], [/update|push|publish|weight|sync|canary/i, "teal"], [/eval/i, "purple"], [/save|checkpoint|write/i, "slate"]];
 const inkOf = (span, lane) => (span.waits_for ? "idle" : (inks.find(([r]) => r.test(span.name)) || inks.find(([r]) => r.test(lane)) || [0, "slate"])[1]);
@@ -30,7 +30,7 @@ export function time(ctx) {
     listen();
     fill(node, el("div.crumbs", el("h1", `Time of cycle ${count(t.cycle)}`), step(beside(-1), "‹", "Previous cycle", ","), step(beside(1), "›", "Next cycle", "."), el("b", duration(t.step_time)),
       el("a", { href: to(run, "", { c: t.cycle }) }, "What it did"), el("a", { href: `${ask.base}/time/${t.cycle}?format=trace`, download: `cycle-${t.cycle}.trace.json` }, "as a Chrome trace")),
-      el("div.panel", t.lanes.length ? [lanes, readout, spans()] : empty("No spans of this cycle", "The parts below are measured apart from them.")),
+      damage(t.bad), el("div.panel", t.lanes.length ? [lanes, readout, spans()] : empty("No spans of this cycle", "The parts below are measured apart from them.")),
       el("div.grid", el("div.panel.span-4", el("h2", "The trainer's clock"), parts()), el("div.panel.span-8", el("h2", "The cycles around ", el("span.grey", "a click opens one")), bars())));
   }
 
