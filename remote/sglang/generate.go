@@ -180,6 +180,7 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight
 	e.tries++
 	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version, shape: e.opt.Routes}
 	salt, number, starts := s.salt, e.tries, s.found.Starts
+	strange := s.strange
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s.live[number] = end
@@ -196,13 +197,21 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight
 	}
 	e.mu.Lock()
 	x.given = e.given // an update may have come in between
+	unproved := s.strange != strange
 	e.mu.Unlock()
+	if unproved {
+		return nil, errUnproved
+	}
 	sample, err := x.sample()
 	if x.stray {
 		e.strayed(s, sample)
 	}
 	return sample, err
 }
+
+// errUnproved is of an answer that came of a server which was found to hold other weights after it was asked: it may be of weights that the server was given again, and that
+// nobody had looked at yet.
+var errUnproved = fmt.Errorf("%w: they were found while the request was there, so what it was drawn under is not known", errStale)
 
 // strayed counts responses that ended where the request did not say that they end. The first is a line.
 func (e *Engine) strayed(s *server, a *rl.Sample) {

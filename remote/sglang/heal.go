@@ -44,6 +44,7 @@ func (e *Engine) suspect(s *server, why error) *parcel {
 	s.down = why
 	if !s.stale {
 		s.stale = true
+		s.strange++
 		e.stats.Stale++
 	}
 	e.log.Warn("rollout server holds other weights", "url", s.url, "why", why.Error(), "given_again", e.kept != nil)

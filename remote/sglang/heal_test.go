@@ -324,3 +324,42 @@ func TestARestartThatNeverComes(t *testing.T) {
 		t.Errorf("%v, want an error that names --rollout-wait", err)
 	}
 }
+
+// A request that reaches a restarted server between its weights and the look at them gets an answer of weights that are not proved, whatever version the server calls them.
+func TestAnswersBetweenWeightsAndProof(t *testing.T) {
+	f := newFake(t, dice)
+	f.attests = true
+	e := attach(t, nil, f)
+	e.again = time.Millisecond
+	update(t, e, 3)
+	f.restart()
+	var asked atomic.Int64
+	var once sync.Once
+	both, given, answered := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	f.first(func(rw http.ResponseWriter, req *http.Request) bool {
+		f.mu.Lock()
+		pushed := f.label == "3"
+		f.mu.Unlock()
+		switch {
+		case req.URL.Path == "/generate" && asked.Add(1) == 1:
+			<-both
+		case req.URL.Path == "/generate":
+			close(both)
+			<-given
+			f.generate(rw, req)
+			close(answered)
+			return true
+		case req.URL.Path == "/model_info" && pushed:
+			once.Do(func() { close(given) })
+			f.say(api.ModelInfo{WeightVersion: "3", Attested: &api.Attested{State: rl.Digest{8}.String(), Effective: rl.Digest{}.String()}})(rw, req)
+			return true
+		case req.URL.Path == "/pause_generation" && pushed:
+			<-answered // the server went on under what it was given; it is given it anew after that
+		}
+		return false
+	})
+	got, err := gather(t, e, batch(2, 3))
+	if err == nil || len(got) != 0 || !strings.Contains(err.Error(), "it attests state 08") {
+		t.Errorf("%d samples, %v, want none, and an error that tells the state", len(got), err)
+	}
+}

@@ -22,6 +22,7 @@ type server struct {
 
 	down    error // why it gets no work; nil while it does
 	stale   bool  // it holds other weights: it must be given the right ones
+	strange int   // times that it was found to hold other weights
 	refusal int   // times in a row that it did not take the version that is served
 	again   time.Time
 	delay   time.Duration
@@ -161,6 +162,9 @@ func (e *Engine) lose(s *server, why error, stale bool, after time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now, first := time.Now(), s.down == nil
+	if stale && !s.stale {
+		s.strange++
+	}
 	if s.down, s.stale, s.again = why, s.stale || stale, now.Add(after); !first {
 		return
 	}
