@@ -94,7 +94,10 @@ func TestDamagedFiles(t *testing.T) {
 					t.Errorf("%s %s: /%s is %d %.300s", how, file, route, w.Code, body)
 				}
 			}
-			if !named && (how == "garbage" && file != "log.jsonl" || how == "folder" || strings.HasSuffix(file, ".bin")) {
+			if w := ask(t, s, "GET", "/api/runs"); w.Code != 200 || !strings.Contains(w.Body.String(), `"small"`) {
+				t.Errorf("%s %s: the list of runs is %d %.300s", how, file, w.Code, w.Body)
+			}
+			if !named && (how == "garbage" && file != "log.jsonl" || how == "folder" || how == "pipe" || strings.HasSuffix(file, ".bin")) {
 				t.Errorf("%s %s: no answer names it", how, file)
 			}
 			if err := errors.Join(os.RemoveAll(path), os.WriteFile(path, sound, 0o644)); err != nil {

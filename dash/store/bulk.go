@@ -18,7 +18,7 @@ const (
 
 // bulk reads a long file by pieces, several at once; what is left is for the follower.
 func (t *table) bulk() error {
-	f, err := t.root.Open(run.RowsFile)
+	f, err := disk.OpenIn(t.root, run.RowsFile)
 	if err != nil {
 		return nil // the follower says why, or that there is nothing yet
 	}

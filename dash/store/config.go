@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"furlong/dash/api"
+	"furlong/metrics/disk"
 	"furlong/metrics/run"
 )
 
@@ -35,7 +36,7 @@ type setting struct {
 
 // readSettings reads a file of settings, nothing if it is not there.
 func (r *Run) readSettings(file string) (map[string]setting, error) {
-	b, err := r.root.ReadFile(file)
+	b, err := disk.ReadIn(r.root, file)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

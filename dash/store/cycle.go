@@ -8,6 +8,7 @@ import (
 
 	"furlong/dash/api"
 	"furlong/metrics"
+	"furlong/metrics/disk"
 	"furlong/metrics/run"
 	"furlong/metrics/samples"
 	"furlong/metrics/trend"
@@ -265,7 +266,7 @@ func (d *drawer) span(s run.Span) {
 
 // logBetween returns lines of the log from one time to another, the last if there are more.
 func (r *Run) logBetween(t0, t1 float64, limit int) []api.LogLine {
-	f, err := r.root.Open(run.LogFile)
+	f, err := disk.OpenIn(r.root, run.LogFile)
 	if err != nil {
 		return nil
 	}

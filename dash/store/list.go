@@ -13,6 +13,7 @@ import (
 
 	"furlong/dash/api"
 	"furlong/metrics"
+	"furlong/metrics/disk"
 	"furlong/metrics/run"
 	"furlong/verdict"
 )
@@ -82,7 +83,7 @@ func (s *Shelf) about(dir string, now time.Time) api.Run {
 // readCard reads the end of metrics.jsonl, and rewards spread over it.
 func readCard(dir string, info os.FileInfo) card {
 	c := card{size: info.Size(), changed: info.ModTime(), run: api.Run{Run: "?"}}
-	f, err := os.Open(filepath.Join(dir, run.RowsFile))
+	f, err := disk.Open(filepath.Join(dir, run.RowsFile))
 	if err != nil {
 		c.run.Error = plainError(err)
 		return c
@@ -207,7 +208,7 @@ func upTo(buf []byte) (api.Number, bool) {
 
 // standing counts the alarms that were raised and not cleared, as far as the end of the file tells.
 func standing(dir string) int {
-	f, err := os.Open(filepath.Join(dir, run.AlarmsFile))
+	f, err := disk.Open(filepath.Join(dir, run.AlarmsFile))
 	if err != nil {
 		return 0
 	}

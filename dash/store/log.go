@@ -11,6 +11,7 @@ import (
 
 	"furlong/dash/api"
 	"furlong/metrics"
+	"furlong/metrics/disk"
 	"furlong/metrics/run"
 )
 
@@ -34,7 +35,7 @@ func (r *Run) Log(a LogAsk) (*api.Log, error) { return r.readLog(a) }
 
 func (r *Run) readLog(a LogAsk) (*api.Log, error) {
 	out := &api.Log{Lines: []api.LogLine{}}
-	f, err := r.root.Open(run.LogFile)
+	f, err := disk.OpenIn(r.root, run.LogFile)
 	if errors.Is(err, os.ErrNotExist) {
 		return out, nil
 	}

@@ -230,7 +230,7 @@ func (t *table) warm(keys []string) error {
 }
 
 func (t *table) reread(want map[string]*column) error {
-	f, err := t.root.Open(run.RowsFile)
+	f, err := disk.OpenIn(t.root, run.RowsFile)
 	if err != nil {
 		return err
 	}
@@ -330,7 +330,7 @@ func (t *table) live(p point) line {
 
 // text returns the bytes of a line.
 func (t *table) text(at int32) ([]byte, error) {
-	f, err := t.root.Open(run.RowsFile)
+	f, err := disk.OpenIn(t.root, run.RowsFile)
 	if err != nil {
 		return nil, err
 	}

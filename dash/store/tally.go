@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"furlong/dash/api"
+	"furlong/metrics/disk"
 	"furlong/metrics/run"
 )
 
@@ -83,7 +84,7 @@ func (t *tallies) get(dir *os.Root, file string) (tally, error) {
 // take reads a file.
 func (t *tallies) take(dir *os.Root, file string) (tally, error) {
 	t.read++
-	f, err := dir.Open(path.Base(file))
+	f, err := disk.OpenIn(dir, path.Base(file))
 	if err != nil {
 		return tally{}, err
 	}

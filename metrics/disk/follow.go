@@ -19,12 +19,12 @@ type Follower struct {
 
 // Follow starts at the line that begins at offset, 0 for the first.
 func Follow(path string, offset int64) *Follower {
-	return &Follower{path: path, offset: offset, open: func() (*os.File, error) { return os.Open(path) }}
+	return &Follower{path: path, offset: offset, open: func() (*os.File, error) { return Open(path) }}
 }
 
 // FollowIn is [Follow] for a file below root, which no link leaves.
 func FollowIn(root *os.Root, name string, offset int64) *Follower {
-	return &Follower{path: filepath.Join(root.Name(), name), offset: offset, open: func() (*os.File, error) { return root.Open(name) }}
+	return &Follower{path: filepath.Join(root.Name(), name), offset: offset, open: func() (*os.File, error) { return OpenIn(root, name) }}
 }
 
 // Offset returns where the next line will begin.

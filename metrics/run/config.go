@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -50,7 +49,7 @@ func (d *Dir) WriteConfig(settings map[string]Setting) (changed []Change, err er
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	before, err := os.ReadFile(path)
+	before, err := disk.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func values(config []byte) map[string]json.RawMessage {
 // ReadConfig reads the settings of the run in dir. Without a file there are none.
 func ReadConfig(dir string) (map[string]Setting, error) {
 	path := filepath.Join(dir, ConfigFile)
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -60,7 +60,7 @@ func (e Experts) encode() []byte {
 
 // ReadExperts reads a file of expert loads.
 func ReadExperts(path string) (Experts, error) {
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(path)
 	if err != nil {
 		return Experts{}, err
 	}

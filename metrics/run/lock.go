@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"furlong/metrics/disk"
 )
 
 // A Holder is the process that writes a run, as run.lock names it.
@@ -92,7 +94,7 @@ func takeLock(path string, self Holder) (l *lock, dead *Holder, last Holder, err
 
 // readHolder reads a lock file. some reports whether anything stands in it; what cannot be read is a holder without a name.
 func readHolder(path string) (h Holder, some bool) {
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(path)
 	if err != nil || len(b) == 0 {
 		return Holder{}, false
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"furlong/metrics"
+	"furlong/metrics/disk"
 	"furlong/rl"
 )
 
@@ -70,7 +71,7 @@ func overwrite(path string, line []byte) error {
 func ReadStatus(dir string) (Status, error) {
 	var s Status
 	path := filepath.Join(dir, StatusFile)
-	b, err := os.ReadFile(path)
+	b, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -133,7 +134,7 @@ func (l Life) writer() Holder {
 
 // askLock reports whether the lock at path is held, and whether that can be known.
 func askLock(path string) (held, known bool) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, true
 	}

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"slices"
 
+	"furlong/metrics/disk"
 	"furlong/rl"
 )
 
@@ -54,7 +54,7 @@ type Stored struct {
 
 // OpenBody opens a .fls file. It reads the rows and where each sample lies; tokens are read by [Body.Sample].
 func OpenBody(path string) (*Body, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func OpenBody(path string) (*Body, error) {
 
 // readKey reads the beginning of a body only.
 func readKey(path, eval string) (Key, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return Key{}, err
 	}

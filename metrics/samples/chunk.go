@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"os"
+
+	"furlong/metrics/disk"
 )
 
 // A chunk is a sealed piece of the index: header, table of records, table of zones, columns.
@@ -103,7 +105,7 @@ func zoneOf(c Column, piece []byte) Zone {
 
 // OpenChunk opens a sealed piece of the index and reads its tables.
 func OpenChunk(path string) (*Chunk, error) {
-	f, err := os.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"furlong/metrics/disk"
 )
 
 const setsName = "sets.json"
@@ -57,7 +59,7 @@ func (x *Index) Refresh() error {
 		return nil
 	}
 	x.seen = info
-	raw, err := os.ReadFile(path)
+	raw, err := disk.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -87,7 +89,7 @@ func (x *Index) readTail(path string, raw []byte) {
 
 func (x *Index) readSets() error {
 	path := filepath.Join(x.dir, setsName)
-	raw, err := os.ReadFile(path)
+	raw, err := disk.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
