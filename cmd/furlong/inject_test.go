@@ -56,6 +56,8 @@ func TestInjectionRefusesFlags(t *testing.T) {
 		`--ci-inject-rollout-data-path is "a", want a path with {cycle} or {rollout_id} in it`, "--ci-inject-rollout-data-start-rollout-id is -1, want 0 or more",
 		"--ci-inject-rollout-data-min-match-ratio is 2, want 0 to 1", "which leave out one of them")
 	refuse(t, exitUsage, []string{"train", "--ci-inject-rollout-data-start-rollout-id", "3"}, "there is no --ci-inject-rollout-data-path")
+	refuse(t, exitUsage, []string{"train", "--num-rollout", "3", "--ci-inject-rollout-data-path", "{cycle}", "--ci-inject-rollout-data-start-rollout-id", "3"},
+		"--ci-inject-rollout-data-path changes nothing: --ci-inject-rollout-data-start-rollout-id is 3, and --num-rollout 3 ends before")
 }
 
 // otherModel returns a copy of a model of which one file is edited.

@@ -118,6 +118,9 @@ func (t *together) idleDebug(m idle) {
 	if d.Inject == "" {
 		m.add("there is no --ci-inject-rollout-data-path", "ci-inject-rollout-data-start-rollout-id", "ci-inject-rollout-data-min-match-ratio")
 	}
+	if d.Inject != "" && d.InjectFrom >= t.f.loop.Cycles {
+		m.add(fmt.Sprintf("--ci-inject-rollout-data-start-rollout-id is %d, and --num-rollout %d ends before", d.InjectFrom, t.f.loop.Cycles), "ci-inject-rollout-data-path")
+	}
 	if d.Save != "" && d.SaveTrain != "" {
 		m.add("--save-debug-rollout-data and --save-debug-train-data take its place", "dump-details")
 	}

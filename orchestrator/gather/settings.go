@@ -70,12 +70,18 @@ func (r Run) budget() int {
 // capacity returns how many groups may wait or be in flight there.
 func (r Run) capacity() int { return int(r.Capacity * float64(r.Batch)) }
 
+// mostSamples is how many samples a batch or a round may have: far beyond what a cycle can train on, and small enough to be counted.
+const mostSamples = 1 << 24
+
 // Validate reports everything that is wrong with r, in the words of the flags.
 func (r Run) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !r.Async && r.OverSampling != 0 && r.OverSampling < r.Batch {
 		bad("--over-sampling-batch-size is %d, want at least --rollout-batch-size (%d), or 0", r.OverSampling, r.Batch)
+	}
+	if r.PerPrompt > 0 && max(r.Batch, r.OverSampling) > mostSamples/r.PerPrompt {
+		bad("--rollout-batch-size %d, --over-sampling-batch-size %d, --n-samples-per-prompt %d: want at most %d samples at a time", r.Batch, r.OverSampling, r.PerPrompt, mostSamples)
 	}
 	if r.MaxRounds < 0 || r.Retries < 0 {
 		bad("--max-resample-rounds %d, --rollout-group-retries %d: want 0 or more", r.MaxRounds, r.Retries)
