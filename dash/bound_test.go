@@ -7,7 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"testing"
+	"time"
 )
 
 // dial opens a connection that asks for the list of runs and stays open. It returns the status of the answer, 0 where the server closed it.
@@ -68,5 +71,35 @@ func TestConnectionsAreBounded(t *testing.T) {
 func TestConnsLeaveFiles(t *testing.T) {
 	if n := conns(); n < 1 || n > maxConns {
 		t.Errorf("%d connections, want 1 to %d", n, maxConns)
+	}
+}
+
+// limited notes until when an answer may be written.
+type limited struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (l *limited) SetWriteDeadline(t time.Time) error {
+	l.until = t
+	return nil
+}
+
+// Who does not read an answer does not keep a connection for ever.
+func TestAnswersHaveADeadline(t *testing.T) {
+	dir, err := made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server(t, Options{}, filepath.Join(dir, "small"))
+	for _, path := range []string{"/", "/api/runs", "/api/r/small/head", "/nowhere"} {
+		w := &limited{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequest("GET", path, nil)
+		r.Host = "localhost"
+		before := time.Now()
+		s.ServeHTTP(w, r)
+		if w.until.Before(before.Add(answerLimit)) || w.until.After(time.Now().Add(answerLimit)) {
+			t.Errorf("%s: may be written until %v, want %v from its beginning", path, w.until, answerLimit)
+		}
 	}
 }

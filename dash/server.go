@@ -49,9 +49,13 @@ func New(o Options) *Server {
 	return s
 }
 
+// answerLimit is how long a reader may take over an answer. Streams have a limit for each piece.
+const answerLimit = time.Minute
+
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.recover(w, r)
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerLimit)) // a writer without deadlines is one of a test
 	headers(w)
 	if status := s.refuses(r); status != 0 {
 		if status == http.StatusMethodNotAllowed {
