@@ -102,7 +102,7 @@ func readBytes(t testing.TB) (n int64) {
 	return n
 }
 
-// reads returns how many bytes do reads, and how many it allocates.
+// reads returns how many bytes do reads, and how many are allocated meanwhile: by what runs beside it as well, so bounds leave room.
 func reads(t testing.TB, do func() error) (bytes, allocated int64) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -131,18 +131,18 @@ func TestSizeByCounts(t *testing.T) {
 		do        func() error
 		read, mem int64 // at most
 	}{
-		{"the first head reads every row once", func() error { _, err := r.Head(true); return err }, rows + small, 32 << 20},
-		{"the next reads nothing", func() error { _, err := r.Head(false); return err }, small / 4, 4 << 20},
+		{"the first head reads every row once", func() error { _, err := r.Head(true); return err }, rows + small, 64 << 20},
+		{"the next reads nothing", func() error { _, err := r.Head(false); return err }, small / 4, 16 << 20},
 		{"rows for a chart come from memory", func() error {
 			_, err := r.Rows(Ask{Keys: []string{rewardKey, gapMean}, From: math.NaN(), To: math.NaN(), Pixels: 300, Average: -1})
 			return err
-		}, small / 4, 4 << 20},
-		{"the first list reads every evaluation once", func() error { _, err := r.Evals(); return err }, evals + small, 4 << 20},
-		{"the next reads none", func() error { _, err := r.Evals(); return err }, small / 4, 4 << 20},
-		{"the matrix reads none either", func() error { _, err := r.Eval(EvalAsk{Name: "held", A: -1, B: -1}); return err }, small / 4, 4 << 20},
-		{"a filter by cycle opens the index, and reads the blocks of that cycle", func() error { _, err := r.Samples(SampleAsk{Q: "cycle:37"}); return err }, index / 3, 32 << 20},
-		{"again it reads these blocks alone", func() error { _, err := r.Samples(SampleAsk{Q: "cycle:37"}); return err }, index / 10, 2 << 20},
-		{"a filter by two columns, sorted by a third, reads some of the fourteen", func() error { _, err := r.Samples(SampleAsk{Q: "-right", Sort: "-gap"}); return err }, index / 2, 2 << 20},
+		}, small / 4, 16 << 20},
+		{"the first list reads every evaluation once", func() error { _, err := r.Evals(); return err }, evals + small, 16 << 20},
+		{"the next reads none", func() error { _, err := r.Evals(); return err }, small / 4, 16 << 20},
+		{"the matrix reads none either", func() error { _, err := r.Eval(EvalAsk{Name: "held", A: -1, B: -1}); return err }, small / 4, 16 << 20},
+		{"a filter by cycle opens the index, and reads the blocks of that cycle", func() error { _, err := r.Samples(SampleAsk{Q: "cycle:37"}); return err }, index / 3, 64 << 20},
+		{"again it reads these blocks alone", func() error { _, err := r.Samples(SampleAsk{Q: "cycle:37"}); return err }, index / 10, 16 << 20},
+		{"a filter by two columns, sorted by a third, reads some of the fourteen", func() error { _, err := r.Samples(SampleAsk{Q: "-right", Sort: "-gap"}); return err }, index / 2, 16 << 20},
 	} {
 		if read, mem := reads(t, tt.do); read > tt.read || mem > tt.mem {
 			t.Errorf("%s: %d KB were read and %d KB taken, want at most %d and %d", tt.what, read>>10, mem>>10, tt.read>>10, tt.mem>>10)
