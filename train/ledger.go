@@ -39,8 +39,8 @@ func (e *Engine) newLedger(ctx context.Context, samples []*rl.Sample) (*ledger, 
 }
 
 // audible parts samples into those that pull at weights and those that can't: in a group whose answers are all right or all wrong no sample has an
-// advantage, and where the loss has no other term its gradient is nought, whatever the policy says of it. Going backward with it costs two thirds of its
-// time and adds zeros.
+// advantage, and where the loss has no other term its gradient is nought, whatever the policy says of it. Going backward with it costs more than going forward
+// and adds zeros.
 func (e *Engine) audible(samples []*rl.Sample) (loud, silent []*rl.Sample) {
 	for _, s := range samples {
 		if e.cfg.Loss.Silent(s.Advantage, e.ofTokens(s)) {
@@ -83,7 +83,6 @@ func (ld *ledger) enter(s *rl.Sample, lp, ent, dlp, dent []float32) {
 func (ld *ledger) enterHeard() {
 	s := ld.samples[0]
 	h := ld.heard[s]
-	delete(ld.heard, s)
 	nought := make([]float32, 2*len(h.lp))
 	ld.enter(s, h.lp, h.ent, nought[:len(h.lp)], nought[len(h.lp):])
 }

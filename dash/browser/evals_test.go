@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,21 +14,7 @@ import (
 // wide is a run of 300 evaluations of 30 problems.
 func wide(t *testing.T) string {
 	t.Helper()
-	dir, err := once("wide", func() (string, error) {
-		dir := filepath.Join(place, "runs", "wide")
-		if there(filepath.Join(dir, "planted.json")) {
-			return dir, nil
-		}
-		b, err := exec.Command(dashgen(t), "-cycles", "3000", "-groups", "1", "-n", "2", "-tokens", "8", "-bodies", "last:1", "-seed", "1", dir).CombinedOutput()
-		if err != nil {
-			return "", fmt.Errorf("dashgen: %w: %s", err, b)
-		}
-		return dir, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
+	return generated(t, "wide", "-cycles", "3000", "-groups", "1", "-n", "2", "-tokens", "8", "-bodies", "last:1")
 }
 
 // A matrix is what the page shows of the problems by checkpoints.

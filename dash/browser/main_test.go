@@ -130,12 +130,18 @@ func command(t *testing.T, name string, args ...string) string {
 // made is a run of dashgen that tests only read.
 func made(t *testing.T) string {
 	t.Helper()
-	dir, err := once("made", func() (string, error) {
-		dir := filepath.Join(place, "runs", "made")
+	return generated(t, "made", "-cycles", "186", "-groups", "4", "-n", "8", "-tokens", "64", "-bodies", "all")
+}
+
+// generated is the run that dashgen makes of args, once for all tests.
+func generated(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	dir, err := once(name, func() (string, error) {
+		dir := filepath.Join(place, "runs", name)
 		if there(filepath.Join(dir, "planted.json")) {
 			return dir, nil
 		}
-		b, err := exec.Command(dashgen(t), "-cycles", "186", "-groups", "4", "-n", "8", "-tokens", "64", "-bodies", "all", "-seed", "1", dir).CombinedOutput()
+		b, err := exec.Command(dashgen(t), append(args, "-seed", "1", dir)...).CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("dashgen: %w: %s", err, b)
 		}
