@@ -15,6 +15,7 @@ import (
 	"furlong/dash/api"
 	"furlong/dash/store"
 	"furlong/nearest"
+	"furlong/verdict"
 )
 
 // A query reads what a request asks for, and remembers the first thing that it asks wrongly.
@@ -84,18 +85,9 @@ func (q *query) within(name string, absent, least, most int) int {
 	}
 	n := q.whole(name, absent)
 	if n < least || n > most {
-		q.bad("%s is %d, want %s to %s", name, n, count(least), count(most))
+		q.bad("%s is %d, want %s to %s", name, n, verdict.Count(float64(least)), verdict.Count(float64(most)))
 	}
 	return n
-}
-
-// count writes a whole number with commas.
-func count(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // whole reads a whole number; without one it is absent.
@@ -192,7 +184,7 @@ func (q *query) ask() (store.Ask, error) {
 	if q.text("avg") == "auto" {
 		a.Average = -1
 	} else if a.Average = q.whole("avg", 0); a.Average < 0 || a.Average > maxAverage {
-		q.bad("avg is %d, want auto, or 0 to %s", a.Average, count(maxAverage))
+		q.bad("avg is %d, want auto, or 0 to %s", a.Average, verdict.Count(maxAverage))
 	}
 	if len(a.Fit) == 1 && a.Fit[0] == "all" {
 		a.Fit = a.Keys

@@ -29,6 +29,16 @@ func grow(t *testing.T, dir string, b []byte) {
 	}
 }
 
+// watched is a run of so many cycles with its page open.
+func watched(t *testing.T, cycles int, query string) (dir string, s *site, tb *tab) {
+	t.Helper()
+	dir = small(t, rows(1, cycles))
+	s, tb = serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
+	tb.to(s.url + "/r/small/" + query)
+	tb.drawn()
+	return dir, s, tb
+}
+
 const shown = `(document.querySelector('[data-id="reward"] .plot')?.chart?.rows?.cycle ?? [])`
 
 // TestLive appends rows to a run that is looked at: whole, torn, in a server's absence, in place of what was there.
@@ -98,10 +108,7 @@ func (tb *tab) pauses() {
 // with the values of the later start.
 func TestResumeUnderThePage(t *testing.T) {
 	need(t)
-	dir := small(t, rows(1, 30))
-	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
-	tb.to(s.url + "/r/small/")
-	tb.drawn()
+	dir, _, tb := watched(t, 30, "")
 	again := rows(28, 33)
 	for _, r := range again {
 		r["attempt"], r["rollout/raw_reward"] = 2, 0.9
@@ -133,10 +140,7 @@ func TestResumeUnderThePage(t *testing.T) {
 // TestZoomedViewStays holds a zoomed view still while rows come, and says how many.
 func TestZoomedViewStays(t *testing.T) {
 	need(t)
-	dir := small(t, rows(1, 30))
-	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
-	tb.to(s.url + "/r/small/?from=5&to=20")
-	tb.drawn()
+	dir, _, tb := watched(t, 30, "?from=5&to=20")
 	grow(t, dir, join(t, rows(31, 33)))
 	tb.until(`/new cycle/.test(document.querySelector(".bar").textContent) && !document.querySelector(".bar > button").hidden`)
 	tb.until(`[...document.querySelectorAll("main > div > .grid .plot")].every((p) => !p.chart.u || (p.chart.u.scales.x.min === 5 && p.chart.u.scales.x.max === 20))`)
@@ -147,10 +151,7 @@ func TestZoomedViewStays(t *testing.T) {
 // TestHiddenHoldsNoStream hides a page and shows it again.
 func TestHiddenHoldsNoStream(t *testing.T) {
 	need(t)
-	dir := small(t, rows(1, 30))
-	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
-	tb.to(s.url + "/r/small/")
-	tb.drawn()
+	dir, _, tb := watched(t, 30, "")
 	const stream = `(await import("/assets/main.js")).now.live.source`
 	hide := func(hidden bool) {
 		eval[any](tb, fmt.Sprintf(`(Object.defineProperty(document, "hidden", {value: %v, configurable: true}), document.dispatchEvent(new Event("visibilitychange")), null)`, hidden))
@@ -170,10 +171,7 @@ func TestHiddenHoldsNoStream(t *testing.T) {
 // TestHeapStaysFlat lets many rows come and holds what the page keeps.
 func TestHeapStaysFlat(t *testing.T) {
 	need(t)
-	dir := small(t, rows(1, 300))
-	s, tb := serve(t, "127.0.0.1:0", dir), open(t, 1280, 800)
-	tb.to(s.url + "/r/small/")
-	tb.drawn()
+	dir, _, tb := watched(t, 300, "")
 	heap := func() float64 {
 		if _, err := chromedp.Call(tb.ctx, heapprofiler.CollectGarbage, cdp.Empty{}); err != nil {
 			t.Fatal(err)
