@@ -45,6 +45,7 @@ func TestHostileTextIsShown(t *testing.T) {
 		tb.to(s.url + p)
 		tb.until(`document.querySelector("main").children.length && !/Reading…/.test(document.body.innerText)`)
 		if strings.Contains(p, "series=all") {
+			tb.until(`document.querySelectorAll("details.fold").length === 2`)
 			eval[any](tb, `(document.querySelectorAll("details.fold").forEach((d) => (d.open = true)), null)`)
 			tb.until(`document.querySelectorAll("details.fold tbody tr").length > 50`)
 		}
