@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -60,12 +61,13 @@ type comparedFlags struct {
 
 // tokenFlags say which tokens are scored.
 type tokenFlags struct {
-	Sequences    string `flag:"sequences" help:"jsonl file of prompts with responses, in ids, as recordings have them; nothing is drawn then. Logprobs in it are not compared: dir:PATH is a side that has those of a recording"`
-	Prompts      string `flag:"prompt-data" help:"jsonl file of prompts; without it, the held-out problems of tiny-arithmetic"`
-	InputKey     string `flag:"input-key" help:"key of the prompt in it"`
-	NumPrompts   int    `flag:"num-prompts" help:"the first so many prompts or sequences; 0 for all of a file"`
-	MaxNewTokens int    `flag:"max-new-tokens" help:"longest response"`
-	Seed         uint64 `flag:"seed" help:"seed of problems and draws"`
+	Sequences    string   `flag:"sequences" help:"jsonl file of prompts with responses, in ids, as recordings have them, or a run's samples/c000037.fls; nothing is drawn then. Logprobs in it are not compared: dir:PATH is a side that has those of a recording"`
+	Samples      []string `flag:"samples" again:"adds" help:"of a run's samples, those of a problem, as 1193, or one of them, as 1193/5"`
+	Prompts      string   `flag:"prompt-data" help:"jsonl file of prompts; without it, the held-out problems of tiny-arithmetic"`
+	InputKey     string   `flag:"input-key" help:"key of the prompt in it"`
+	NumPrompts   int      `flag:"num-prompts" help:"the first so many prompts or sequences; 0 for all of a file"`
+	MaxNewTokens int      `flag:"max-new-tokens" help:"longest response"`
+	Seed         uint64   `flag:"seed" help:"seed of problems and draws"`
 }
 
 // visitFlags say how a server or a Python is asked.
@@ -94,6 +96,7 @@ func (f *parityFlags) set() *config.Set {
 	set.Example("furlong parity rollout:page=1,chunk=7,cache=off trainer:tokens=1,recompute,backend=ref", "the same policy, computed as differently as can be")
 	set.Example("furlong parity http://host:30000 trainer --hf-checkpoint DIR", "a server against the trainer")
 	set.Example("furlong parity rollout hf:DIR --hf-checkpoint DIR --out compare", "against the PyTorch reference, with everything kept")
+	set.Example("furlong parity rollout trainer --sequences runs/a/samples/c000037.fls --samples 1193/5", "one answer of a run, scored anew; the page of its tokens prints this with the run's weights and formats")
 	set.Example("furlong parity --self rollout", "does anything change a bit that must not?")
 	return set
 }
@@ -145,7 +148,7 @@ func (f tokenFlags) Validate() error {
 	if f.Sequences != "" && f.Prompts != "" {
 		errs = append(errs, errors.New("--sequences has prompts of its own, want it without --prompt-data"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, f.checkSamples())...)
 }
 
 func runParity(ctx context.Context, e *env) int {
@@ -320,6 +323,9 @@ func (p *parityJob) sequences() (err error) {
 	switch {
 	case err != nil:
 		return err
+	case filepath.Ext(t.Sequences) == bodyExt:
+		p.seqs, err = readSamples(t.Sequences, t.Samples)
+		p.from = strings.Join(append([]string{"responses of", t.Sequences}, t.Samples...), " ")
 	case t.Sequences != "":
 		p.seqs, err = p.readSequences(t.Sequences)
 		p.from = "responses of " + t.Sequences

@@ -7,7 +7,7 @@ type Cycle struct {
 	Step     int               `json:"step"`
 	Time     float64           `json:"time"`
 	Versions []string          `json:"versions"` // that chose tokens of its samples, oldest first
-	Served   string            `json:"served"`   // as it ended, before its own push
+	Served   string            `json:"served"`   // version as it ended, before its own push
 	Sentence string            `json:"sentence"`
 	Key      string            `json:"key"`   // what the sentence and the shares are about
 	Moved    []Moved           `json:"moved"` // by |z|, largest first

@@ -16,7 +16,7 @@ type Sample struct {
 	Len       int      `json:"len"` // response tokens
 	Version   string   `json:"version"`
 	Newest    string   `json:"newest"` // the same as Version unless several chose tokens
-	Stale     Number   `json:"stale"`  // versions behind the one that served in its cycle
+	Stale     Number   `json:"stale"`  // versions behind the newest of its cycle's samples
 	Gap       Number   `json:"gap"`    // mean
 	GapMax    Number   `json:"gap_max"`
 	Pos       int      `json:"pos"` // response token with the largest gap
@@ -107,7 +107,8 @@ type Inspect struct {
 	Experts   *Routes           `json:"experts"`  // null: see Absent
 	Order     []int             `json:"order"`    // response tokens by |trainer - rollout|, largest first, at most 1,000
 	Absent    map[string]string `json:"absent"`   // why a column is null
-	Command   string            `json:"command"`  // that holds the two engines against each other over the newest checkpoint
+	Command   string            `json:"command"`  // that has both engines score this sample again
+	Weights   string            `json:"weights"`  // by which weights it does
 	Slots     []int             `json:"slots"`    // of its group
 	Served    string            `json:"served"`   // version as its cycle ended, before its own push
 }

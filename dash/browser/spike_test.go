@@ -25,6 +25,10 @@ func TestFromSpikeToToken(t *testing.T) {
 	if lead := eval[string](tb, `document.querySelector(".drawer .lead").textContent`); len(lead) < 20 {
 		t.Errorf("the drawer says %q of the jump", lead)
 	}
+	version := stored(t, made(t))[jump.Cycle]["version"]
+	if facts, want := eval[string](tb, `document.querySelector(".drawer .lead + p").textContent`), fmt.Sprintf("v%s served as it ended", version); version == "" || !strings.Contains(facts, want) {
+		t.Errorf("the drawer says %q, want %q: the row of a cycle is written before its push", facts, want)
+	}
 	link := eval[spot](tb, `(() => { const b = document.querySelector(".drawer table a").getBoundingClientRect(); return {X: b.left + 5, Y: b.top + 5}; })()`)
 	tb.click(link.X, link.Y)
 	tb.until(`document.querySelector(".tok.on") && document.querySelector(".side .facts")`)
@@ -34,6 +38,9 @@ func TestFromSpikeToToken(t *testing.T) {
 		if at == fmt.Sprintf("/r/made/sample/%d/%d/%d#t%d", jump.Cycle, jump.Group, sample.Slot, sample.Pos) {
 			found = true
 			panel := eval[string](tb, `document.querySelector(".side").textContent`)
+			if want := fmt.Sprintf("/samples/c%06d.fls --samples %d/%d", jump.Cycle, jump.Group, sample.Slot); !strings.Contains(panel, want) {
+				t.Errorf("the panel's command is not of this sample: %s", panel)
+			}
 			for _, v := range []float64{sample.Rollout, sample.Train} {
 				if want := strings.Replace(fmt.Sprint(v), "-", "−", 1); !strings.Contains(panel, want) {
 					t.Errorf("the panel does not say %s: %s", want, panel)

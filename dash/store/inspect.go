@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf16"
@@ -14,7 +13,6 @@ import (
 
 	"furlong/dash/api"
 	"furlong/metrics/samples"
-	"furlong/orchestrator"
 	"furlong/rl"
 	"furlong/verdict"
 )
@@ -147,7 +145,10 @@ func (r *Run) Inspect(id SampleID, from, to int) (*api.Inspect, error) {
 		return nil, err
 	}
 	out := inspect(s, from, to)
-	out.Sample, out.Served = x.sample(&rows[at], e), served
+	out.Sample = x.sample(&rows[at], e)
+	if served > 0 {
+		out.Served = verdict.Version(served)
+	}
 	out.Sample.Text = beginning(s.Text, 120)
 	for i := range rows {
 		if rows[i].Group == id.Group {
@@ -155,33 +156,23 @@ func (r *Run) Inspect(id SampleID, from, to int) (*api.Inspect, error) {
 		}
 	}
 	slices.Sort(out.Slots)
-	out.Command = r.parity()
+	out.Command, out.Weights = r.rescore(e.Key, rows[at], served)
 	return out, nil
 }
 
-// served returns the version that served as a cycle ended, as text; empty without a row.
-func (r *Run) served(cycle int) string {
+// served returns the version that served as a cycle ended; 0 without a row.
+func (r *Run) served(cycle int) rl.Version {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.look() != nil {
-		return ""
+		return 0
 	}
 	t := r.table
 	i := t.find(int32(cycle))
 	if i == len(t.points) || int(t.points[i].cycle) != cycle {
-		return ""
+		return 0
 	}
-	return verdict.Version(rl.Version(t.live(t.points[i]).version))
-}
-
-// parity returns the command that holds the two engines against each other over this run's newest checkpoint, if there is one.
-func (r *Run) parity() string {
-	command := "furlong parity rollout trainer"
-	dir := filepath.Join(r.dir, "checkpoints")
-	if at, err := orchestrator.Newest(dir); err == nil && at > 0 && r.inside("checkpoints") == nil {
-		command += " --hf-checkpoint " + quote(filepath.Join(orchestrator.Checkpoint(dir, at), "trainer", "model"))
-	}
-	return command
+	return rl.Version(t.live(t.points[i]).version)
 }
 
 func inspect(s *samples.Stored, from, to int) *api.Inspect {

@@ -27,7 +27,7 @@ export function drawer(ctx, cycle, key) {
   function show(c) {
     const at = (n) => (n === null ? null : address({ c: n })), mine = noteOf(run, `cycle ${cycle}`);
     fill(steps, step(at(c.prev), "‹", "Previous cycle", ","), " ", step(at(c.next), "›", "Next cycle", "."));
-    const facts = [c.versions.length ? `Tokens of ${c.versions.join(", ")}` : null, c.served ? `${c.served} served after it` : null, c.attempt > 1 ? `attempt ${c.attempt}` : null, clock(c.time)];
+    const facts = [c.versions.length ? `Tokens of ${c.versions.join(", ")}` : null, c.served ? `${c.served} served as it ended` : null, c.attempt > 1 ? `attempt ${c.attempt}` : null, clock(c.time)];
     fill(body, el("p.lead", data(c.sentence, 900)), el("p.grey", facts.filter(Boolean).join(" · ")), mine ? el("p", "Your note: ", data(mine)) : null, samples(c), moved(c), events(c), values(c),
       el("p", el("a", { href: to(run, "time", { c: cycle }) }, "Time of this cycle"), " · ", el("a", { href: to(run, "samples", { q: `cycle:${cycle}` }) }, "All its samples"), " · ", el("a", { href: to(run, "experts", { c: cycle }) }, "Experts")));
   }

@@ -103,7 +103,7 @@ export function inspector(ctx) {
         row("entropy (trainer)", s.entropy ? `${significant(s.entropy[k])} nats` : "–"), row("version", v?.version ?? "–", v && v.from > 0 ? ` ${count(i - v.from)} tokens after the update` : s.served && v?.version !== s.served ? ` ${s.served} served as the cycle ended` : ""),
         row("in loss", s.weight(i) === 0 ? "no, masked" : "yes", s.ratio ? ` weight ${significant(s.ratio[k])}` : ""), row("bytes", bytesOf(s.response, k)), finite(s.sample.advantage) ? row("advantage", signed(s.sample.advantage, 3)) : null),
       routes(s, i),
-      el("h2", "Hold the engines against each other"), el("p.grey", "This command scores both sides anew:"), el("pre.text", { tabindex: 0 }, data(s.command, 1000)),
+      el("h2", "Rescore both"), el("p.grey", "This command has both score this sample again, by ", data(s.weights, 200), ":"), el("pre.text", { tabindex: 0 }, data(s.command, 1000)),
       el("div.crumbs", el("button.button.main", { type: "button", onclick: () => copy(s.command, "Command copied") }, "Copy command"), el("button.button", { type: "button", onclick: () => copy(location.href, "Link copied") }, "Copy link ", el("kbd", "y")), el("a.button", { href: `${ask.base}/sample/${cycle}/${group}/${slot}${evaluation ? `?eval=${encodeURIComponent(evaluation)}` : ""}`, download: `sample-${cycle}-${group}-${slot}.json` }, "JSON")));
   }
 
