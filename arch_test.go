@@ -18,7 +18,7 @@ device/gpu kernels comm quant checkpoint weightsync
 kernels/ref comm/* checkpoint/safetensors rl/rltest rl/ticktest
 kernels/* checkpoint/* starter metrics/rollouts
 ops checkpoint/convert checkpoint/intake
-kv train/loss train/optim rollout/sched rollout/sample
+kv train/loss train/optim train/schedule rollout/sched rollout/sample
 model train/pipe
 model/*
 parity/taps
