@@ -92,3 +92,22 @@ func (s *Sample) Label(v Version, n int) {
 		s.Versions = append(s.Versions, Span{Version: v, Tokens: n})
 	}
 }
+
+// Cut leaves the first n tokens of a response that has more, with what goes with them; it is then unfinished. Rows of entries, which are of different lengths, go altogether: who draws on
+// computes them again.
+func (s *Sample) Cut(n int) {
+	if n = max(n, 0); n >= len(s.Response) {
+		return
+	}
+	s.Response, s.Versions, s.Stop, s.Text = s.Response[:n:n], head(s.Versions, n), Unfinished, ""
+	s.LogProbs, s.TruncLogProbs, s.Told, s.LossMask = first(s.LogProbs, n), first(s.TruncLogProbs, n), first(s.Told, n), first(s.LossMask, n)
+	s.TrainLogProbs, s.RefLogProbs, s.Entropy = first(s.TrainLogProbs, n), first(s.RefLogProbs, n), first(s.Entropy, n)
+	rows := len(s.Prompt.Tokens) + n - 1
+	s.Experts, s.TrainExperts, s.Entries = s.Experts.Head(min(rows, s.Experts.Len())), s.TrainExperts.Head(min(rows, s.TrainExperts.Len())), nil
+}
+
+// first returns the first n members of a list, or of none none.
+func first[T any](list []T, n int) []T {
+	n = min(n, len(list))
+	return list[:n:n]
+}

@@ -19,6 +19,7 @@ const (
 	Invalid     = "invalid"      // the grader could not judge it, or there was no token
 	Skipped     = "skipped"      // the trainer took no step with its batch
 	OffPolicy   = "offpolicy"    // of an earlier version, with --mask-offpolicy-in-partial-rollout
+	Context     = "context"      // nobody's choice, but what a tool or a person said: a recording that is trained on says so
 	ofFilter    = "filter:"
 )
 

@@ -10,9 +10,11 @@
 // Nothing is lost in silence. An [Account] says of every prompt that was handed out, every sample and every token whether it trained, was
 // masked, waits, or was dropped, and why. What waits is counted where it lies and everything else where it happens, so that the sum is a check.
 //
+// What an engine hands back is held to what was asked for ([rl.Request.CheckSample]); so is what a checkpoint holds, and what a batch is made of, to what any sample is.
+//
 // Shapes: a group is the samples of one prompt, n of them; a batch is whole groups in the order in which their prompts were handed out.
 // Units: ages are counted in versions: the one served minus the one that chose a token.
 // Errors: what an engine fails at is tried again from the tokens that were there, a group that fails too often is dropped and counted, and as many in a row
-// as a batch holds end the run. A filter that keeps next to nothing ends it as well, with what it saw.
+// as a batch holds end the run. An answer that cannot be counts as such a failure, and nothing of it is used. A filter that keeps next to nothing ends it as well, with what it saw.
 // Sources: over-sampling, partial rollout and staleness have the names that Miles gives them; dynamic sampling is DAPO's, arXiv:2503.14476, section 3.2.
 package gather

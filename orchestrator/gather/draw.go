@@ -69,9 +69,13 @@ func (g *Gatherer) came(x *Group, s *rl.Sample) error {
 	return err
 }
 
-// rescue takes in what a call that failed had drawn.
+// rescue takes in what a call that failed had drawn. Where choices of experts or entries are recorded, the last token is drawn again: the rows of this call are lost, and a response that
+// may have ended would come back without any.
 func (g *Gatherer) rescue(x *Group, kept keepers) error {
 	for _, s := range kept {
+		if r := g.run.Report; r.Experts || r.Entries {
+			s.Cut(len(s.Response) - 1)
+		}
 		if len(s.Response) > length(x.Samples[s.Index]) {
 			if err := g.came(x, s); err != nil {
 				return err

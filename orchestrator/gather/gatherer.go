@@ -128,9 +128,9 @@ func (g *Gatherer) collect(ctx context.Context, b *Batch) error {
 	}
 	g.mu.Lock()
 	b.Groups = g.stock.pick(b.Cycle)
-	g.finish(b, b.Version.Count()+g.run.Lag)
+	err := g.finish(b, b.Version.Count()+g.run.Lag)
 	g.mu.Unlock()
-	if err := g.cut(ctx, false); err != nil {
+	if err := errors.Join(err, g.cut(ctx, false)); err != nil {
 		return err
 	}
 	g.mu.Lock()
@@ -208,8 +208,8 @@ func (g *Gatherer) fail(err error) {
 	}
 }
 
-// finish masks and measures a batch whose groups are there. The lock is held.
-func (g *Gatherer) finish(b *Batch, served int) {
+// finish masks and measures a batch whose groups are there, and reports samples of it that cannot be. The lock is held.
+func (g *Gatherer) finish(b *Batch, served int) error {
 	g.stock.veil(b.Groups, served, b.Version.Count())
 	b.full = true
 	for _, x := range b.Groups {
@@ -218,6 +218,17 @@ func (g *Gatherer) finish(b *Batch, served int) {
 	b.T1 = later(b.T0, b.T1)
 	b.T2 = later(b.T1, b.T2)
 	g.advise()
+	return b.check()
+}
+
+// check reports a sample that cannot train as it is: what was drawn, kept, saved, restored and masked must still be of one length.
+func (b *Batch) check() error {
+	for _, s := range b.Samples() {
+		if err := s.Check(); err != nil {
+			return fmt.Errorf("batch of cycle %d: prompt %s, sample %d: %w", b.Cycle, s.Prompt.ID, s.Index, err)
+		}
+	}
+	return nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -344,7 +355,9 @@ func (g *Gatherer) take(cycle int) (*Batch, <-chan struct{}, error) {
 	}
 	b.Groups = g.stock.pick(cycle)
 	b.Version = oldest(b.Groups)
-	g.finish(b, served.Count())
+	if err := g.finish(b, served.Count()); err != nil {
+		return nil, nil, err
+	}
 	b.Stats = g.stock.asyncStats(queue, served)
 	b.Stats = g.stock.seen.stats(b.Stats)
 	close(b.done)

@@ -110,22 +110,39 @@ func results(from <-chan result) iter.Seq2[*rl.Sample, error] {
 	}
 }
 
-// receive takes in the samples of an order.
+// receive takes in the samples of an order. One that cannot be is left out, with all that its call had drawn of it: it is asked for again as it was.
 func (g *Gatherer) receive(x *Group, o *order) error {
 	came := 0
+	var refused error
 	for s, err := range o.came {
 		if err != nil {
-			return errors.Join(err, g.rescue(x, o.kept))
+			return errors.Join(err, refused, g.rescue(x, o.kept))
+		}
+		delete(o.kept, s.Index)
+		came++
+		if err := o.refuses(x, s); err != nil {
+			refused = errors.Join(refused, err)
+			continue
 		}
 		s.Text = g.parts.Decode(s.Response)
 		if err := g.came(x, s); err != nil {
 			return err
 		}
-		delete(o.kept, s.Index)
-		came++
 	}
 	if came != len(o.reqs) {
-		return fmt.Errorf("engine gave %d samples for %d requests", came, len(o.reqs))
+		return errors.Join(refused, fmt.Errorf("engine gave %d samples for %d requests", came, len(o.reqs)))
+	}
+	return refused
+}
+
+// refuses reports what keeps a sample from being the answer to what was asked for. That it belongs to the group and came once is looked at where it is taken in.
+func (o *order) refuses(x *Group, s *rl.Sample) error {
+	at := slices.IndexFunc(o.reqs, func(q rl.Request) bool { return q.Index == s.Index })
+	if at < 0 || s.Prompt == nil {
+		return nil
+	}
+	if err := o.reqs[at].CheckSample(s); err != nil {
+		return fmt.Errorf("engine gave sample %d of prompt %s as what cannot be: %w", s.Index, x.Prompt.ID, err)
 	}
 	return nil
 }

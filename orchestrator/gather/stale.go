@@ -77,11 +77,14 @@ func (s *stock) reset(g *Group) *Group {
 	return &Group{Prompt: g.Prompt, Samples: make([]*rl.Sample, len(g.Samples))}
 }
 
-// veil masks the tokens of a batch that do not train: those older than the bound, and those of versions before the one that its rounds began with.
+// veil masks the tokens of a batch that do not train: those older than the bound, and those of versions before the one that its rounds began with. Those that came masked are counted.
 func (s *stock) veil(groups []*Group, served, began int) {
 	for _, g := range groups {
 		for _, x := range g.Samples {
 			if trains(x) {
+				if n := covered(x); n > 0 {
+					g.mask(Context, int(n))
+				}
 				s.veilOne(g, x, served, began)
 			}
 		}
@@ -116,10 +119,15 @@ func hide(g *Group, x *rl.Sample, from, to int, why string) {
 	for i := from; i < to; i++ {
 		if x.LossMask[i] {
 			x.LossMask[i] = false
-			if g.Masked == nil {
-				g.Masked = map[string]int{}
-			}
-			g.Masked[why]++
+			g.mask(why, 1)
 		}
 	}
+}
+
+// mask notes that n tokens of g do not train.
+func (g *Group) mask(why string, n int) {
+	if g.Masked == nil {
+		g.Masked = map[string]int{}
+	}
+	g.Masked[why] += n
 }

@@ -280,6 +280,10 @@ func TestStatesThatCannotBe(t *testing.T) {
 		"prompt 0 of the checkpoint is finished with 1 samples that are not":               func(s *State) { s.Batches[0].Groups[0].Samples[1] = nil },
 		"the account of prompts does not add up: 5 generated, but 0 trained, 0 masked, 4 ": func(s *State) { s.Account.Prompts.Generated++ },
 		"no state": func(s *State) { s.Prompts = nil },
+		"prompt 0, sample 1 of the checkpoint: 7 tokens have 6 logprobs, want 7": func(s *State) {
+			x := s.Batches[0].Groups[0].Samples[1]
+			x.Response, x.LogProbs, x.Versions = make([]int32, 7), make([]float32, 6), []rl.Span{{Version: 1, Tokens: 7}}
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			x := newRig(t, longer, func(*Run) {})

@@ -106,7 +106,7 @@ func (g *Gatherer) Restore(s *State) error {
 	return g.account().Check()
 }
 
-// adopt mends what JSON does not hold: text that is no UTF-8, and that samples of a group have one prompt.
+// adopt mends what JSON does not hold: text that is no UTF-8, and that samples of a group have one prompt. What cannot be is refused.
 func (g *Gatherer) adopt(list []*Group, finished bool) error {
 	for _, x := range list {
 		switch {
@@ -117,9 +117,13 @@ func (g *Gatherer) adopt(list []*Group, finished bool) error {
 		case finished && x.open() > 0:
 			return fmt.Errorf("prompt %s of the checkpoint is finished with %d samples that are not", x.Prompt.ID, x.open())
 		}
-		for _, s := range x.Samples {
-			if s != nil {
-				s.Prompt, s.Text = x.Prompt, g.parts.Decode(s.Response)
+		for j, s := range x.Samples {
+			if s == nil {
+				continue
+			}
+			s.Prompt, s.Text = x.Prompt, g.parts.Decode(s.Response)
+			if err := s.Check(); err != nil {
+				return fmt.Errorf("prompt %s, sample %d of the checkpoint: %w", x.Prompt.ID, j, err)
 			}
 		}
 	}

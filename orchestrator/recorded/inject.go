@@ -152,11 +152,12 @@ func newest(all []*rl.Sample) (v rl.Version) {
 	return v
 }
 
-// moved returns spans as old against version v as they were against the count of the newest then.
-func moved(spans []rl.Span, v rl.Version, newest int) (out []rl.Span) {
+// moved returns spans as old against version v as they were against the count of the newest then. Those that would be older than the first version become one of it.
+func moved(spans []rl.Span, v rl.Version, newest int) []rl.Span {
+	var s rl.Sample
 	for _, sp := range spans {
 		count := max(1, v.Count()-newest+sp.Version.Count())
-		out = append(out, rl.Span{Version: rl.NewVersion(v.Epoch(), count), Tokens: sp.Tokens})
+		s.Label(rl.NewVersion(v.Epoch(), count), sp.Tokens)
 	}
-	return out
+	return s.Versions
 }

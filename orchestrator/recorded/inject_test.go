@@ -131,3 +131,22 @@ func TestAgreement(t *testing.T) {
 		}
 	}
 }
+
+// Versions keep their ages. Those that would come before the first are one span of it, for neighbours of one version are merged wherever samples are checked.
+func TestMovedVersions(t *testing.T) {
+	had := []rl.Span{{Version: rl.NewVersion(0, 3), Tokens: 2}, {Version: rl.NewVersion(1, 4), Tokens: 1}, {Version: rl.NewVersion(1, 9), Tokens: 5}}
+	for served, want := range map[int][]rl.Span{
+		12: {{Version: rl.NewVersion(2, 6), Tokens: 2}, {Version: rl.NewVersion(2, 7), Tokens: 1}, {Version: rl.NewVersion(2, 12), Tokens: 5}},
+		6:  {{Version: rl.NewVersion(2, 1), Tokens: 3}, {Version: rl.NewVersion(2, 6), Tokens: 5}},
+		1:  {{Version: rl.NewVersion(2, 1), Tokens: 8}},
+	} {
+		got := moved(had, rl.NewVersion(2, served), 9)
+		if !slices.Equal(got, want) {
+			t.Errorf("while %d is served they are %v, want %v", served, got, want)
+		}
+		s := rl.Sample{Prompt: &rl.Prompt{Tokens: []int32{1}}, Response: make([]int32, 8), LogProbs: make([]float32, 8), Versions: got}
+		if err := s.Check(); err != nil {
+			t.Errorf("while %d is served: %v", served, err)
+		}
+	}
+}
