@@ -107,10 +107,15 @@ func (e *Engine) pull(ctx context.Context, samples, loud, silent []*rl.Sample) (
 	if err != nil {
 		return nil, err
 	}
+	return e.fill(ctx, ld, loud, silent)
+}
+
+// fill enters samples in a ledger.
+func (e *Engine) fill(ctx context.Context, ld *ledger, loud, silent []*rl.Sample) (*loss.Sums, error) {
 	if err := e.listen(ctx, silent, ld); err != nil {
 		return nil, err
 	}
-	err = e.lanes.run(ctx, "step", loud, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) { e.micro(l, turn, p, ld) })
+	err := e.lanes.run(ctx, "step", loud, e.cfg.MaxTokens, func(l *lane, turn *ops.Turn, p pass) { e.micro(l, turn, p, ld) })
 	ld.close()
 	return &ld.sums, err
 }
