@@ -15,6 +15,7 @@ type field struct {
 	real   bool
 	budget *budget
 	pi     *big.Float // computed once
+	far    *big.Rat   // beyond the numbers that are written
 }
 
 func (f *field) float() *big.Float { return new(big.Float).SetPrec(f.prec) }

@@ -24,7 +24,7 @@ type Result struct {
 
 // Equal compares an answer with a gold answer, both as they are written.
 func Equal(gold, answer string, rules Rules) Result {
-	g, a := Tidy(gold), Tidy(answer)
+	g, a := cardinal(Tidy(gold)), cardinal(Tidy(answer))
 	if g == "" || a == "" {
 		return Result{Why: "nothing to compare"}
 	}
@@ -165,6 +165,8 @@ func value(n *Node) (*Node, string) {
 	left, right := n.Args[0], n.Args[1]
 	name := variable(left)
 	switch {
+	case n.Ops[0] == "=" && coordinates(left) != "" && right.Kind == Tuple && len(right.Args) == len(left.Args):
+		return right, coordinates(left)
 	case n.Ops[0] == "∈" && name != "":
 		return right, name
 	case n.Ops[0] == "=" && name != "" && !slices.Contains(right.symbols(), name):
@@ -175,13 +177,30 @@ func value(n *Node) (*Node, string) {
 	return n, ""
 }
 
-// variable returns the name of a variable that n is, also written as f(x).
+// coordinates returns the names of a tuple of variables, or nothing.
+func coordinates(n *Node) string {
+	if n.Kind != Tuple || n.Name != "()" {
+		return ""
+	}
+	var names []string
+	for _, a := range n.Args {
+		if a.Kind != Symbol {
+			return ""
+		}
+		names = append(names, a.Name)
+	}
+	return strings.Join(names, ",")
+}
+
+// variable returns the name of a variable that n is, also written as f(x) and f(2).
 func variable(n *Node) string {
 	switch {
 	case n.Kind == Symbol:
 		return n.Name
 	case n.Kind == Mul && len(n.Args) == 2 && n.Args[0].Kind == Symbol && n.Args[1].Kind == Symbol && strings.Contains("fghFGHPQp", n.Args[0].Name):
 		return n.Args[0].Name
+	case n.Kind == Mul && len(n.Args) == 2 && n.Args[0].Kind == Symbol && n.Args[1].Kind == Number && strings.Contains("fghFGHPQp", n.Args[0].Name):
+		return n.Args[0].Name + "(" + n.Args[1].Value.RatString() + ")"
 	case n.Kind == Constant && n.Name != "pi":
 		return n.Name
 	}
@@ -244,6 +263,9 @@ func (c *comparer) expressions(g, a *Node) bool {
 	}
 	x, literal := g.literal()
 	y, fine := a.literal()
+	if !fine {
+		y, fine = a.scientific()
+	}
 	switch {
 	case literal && fine:
 		return c.numbers(x, y)

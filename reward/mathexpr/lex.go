@@ -1,7 +1,9 @@
 package mathexpr
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -73,6 +75,8 @@ func (l *lexer) last() token {
 func (l *lexer) next() error {
 	c := l.in[l.at]
 	switch {
+	case c == '~' && l.strict:
+		return errors.New("~ has no meaning here")
 	case c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '~' || c == '$':
 		l.at++
 		l.space = true
@@ -144,7 +148,7 @@ var runes = map[rune][2]string{
 	'−': {"-", ""}, '–': {"-", ""}, '×': {"*", ""}, '·': {"*", ""}, '⋅': {"*", ""}, '∗': {"*", ""}, '÷': {"/", ""}, '⁄': {"/", ""}, '∕': {"/", ""},
 	'≤': {"≤", ""}, '⩽': {"≤", ""}, '≥': {"≥", ""}, '⩾': {"≥", ""}, '≠': {"≠", ""}, '∈': {"∈", ""}, '∪': {"∪", ""}, '∩': {"∩", ""}, '∖': {"∖", ""},
 	'±': {"±", ""}, '∓': {"∓", ""}, '∞': {"", "infty"}, 'π': {"", "pi"}, '√': {"", "surd"}, '∅': {"", "emptyset"}, '°': {"°", ""}, 'ℝ': {"", "R"},
-	'（': {"(", ""}, '）': {")", ""}, '，': {",", ""}, '：': {":", ""}, '∶': {":", ""}, '％': {"%", ""}, '＝': {"=", ""}, '＋': {"+", ""}, '－': {"-", ""},
+	'（': {"(", ""}, '）': {")", ""}, '，': {",", ""}, '、': {",", ""}, '：': {":", ""}, '∶': {":", ""}, '％': {"%", ""}, '＝': {"=", ""}, '＋': {"+", ""}, '－': {"-", ""},
 	'⟨': {"⟨", ""}, '⟩': {"⟩", ""}, '⌊': {"⌊", ""}, '⌋': {"⌋", ""}, '⌈': {"⌈", ""}, '⌉': {"⌉", ""}, '′': {"'", ""},
 }
 
@@ -156,8 +160,8 @@ var (
 
 // rune adds a sign outside ASCII.
 func (l *lexer) rune(r rune) error {
-	if l.strict && strings.ContainsRune("°√½≤≥", r) {
-		return fmt.Errorf("%q has no meaning here", r)
+	if l.strict {
+		return l.strictRune(r)
 	}
 	if l.plain {
 		if !unicode.IsLetter(r) {
@@ -223,15 +227,11 @@ func (l *lexer) letters() error {
 		l.plainLetters(run)
 		return nil
 	case l.strict:
-		for _, c := range run {
-			if c != 'I' && c != 'E' {
-				c = unicode.ToLower(c)
-			}
-			l.add(letter, string(c))
-		}
-		return nil
+		return l.strictLetters(run)
 	}
 	switch name := names[run]; {
+	case l.halfDay(from):
+		return nil
 	case run == "U" && !before.is(")") && !before.is("]") && !before.is("}"):
 	case name != "":
 		l.add(command, name)
@@ -249,6 +249,24 @@ func (l *lexer) letters() error {
 		l.add(letter, string(c))
 	}
 	return nil
+}
+
+// afterClock matches a.m. and p.m. as they stand behind a time.
+var afterClock = regexp.MustCompile(`^[APap](\.?)\s?[Mm]\b\.?`)
+
+// halfDay adds a.m. or p.m. behind a time of the clock.
+func (l *lexer) halfDay(from int) bool {
+	n := len(l.out)
+	if n < 3 || l.out[n-1].kind != digits || !l.out[n-2].is(":") {
+		return false
+	}
+	m := afterClock.FindString(l.in[from:])
+	if m == "" {
+		return false
+	}
+	l.at = from + len(m)
+	l.add(word, m)
+	return true
 }
 
 // plainNames are the words that the plain dialect knows, where they stand alone.

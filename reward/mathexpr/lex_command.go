@@ -1,6 +1,7 @@
 package mathexpr
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -40,6 +41,14 @@ func (l *lexer) command() error {
 	switch {
 	case name == "":
 		return fmt.Errorf("a backslash at the end")
+	case l.strict && strictUnread[name] && !(name == "circ" && l.raises()):
+		return fmt.Errorf("\\%s has no meaning here", name)
+	case l.strict && name == "operatorname" && !l.namesOperator():
+		return errors.New("\\operatorname without a name")
+	case l.strict && len(name) == 1 && strings.Contains("()[]", name):
+		l.add(symbol, name)
+		l.bracket(name)
+		return nil
 	case name == "begin" || name == "end":
 		return l.environment(name)
 	case name == "$":
@@ -63,11 +72,24 @@ func (l *lexer) command() error {
 		name = "frac"
 	case name == "dbinom" || name == "tbinom":
 		name = "binom"
-	case strings.HasPrefix(name, "var") && len(name) > 3 && name != "varnothing":
+	case !l.strict && strings.HasPrefix(name, "var") && len(name) > 3 && name != "varnothing":
 		name = name[3:]
 	}
 	l.add(command, name)
 	return nil
+}
+
+// namesOperator reports whether the argument that follows is a name of two letters and more.
+func (l *lexer) namesOperator() bool {
+	ahead := *l
+	content, ok := ahead.argument()
+	return ok && len(content) > 1 && !isDigit(content[0])
+}
+
+// raises reports whether what comes stands above the line.
+func (l *lexer) raises() bool {
+	n := len(l.out)
+	return n > 0 && (l.out[n-1].is("^") || l.out[n-1].is("{") && n > 1 && l.out[n-2].is("^"))
 }
 
 // bracket follows the depth of brackets.
@@ -148,6 +170,10 @@ func (l *lexer) font() error {
 	plain := strings.TrimSpace(strings.NewReplacer(`\,`, "", `\ `, " ", "~", " ").Replace(content))
 	if name := names[plain]; name != "" && len(plain) > 1 {
 		l.add(command, name)
+		return nil
+	}
+	if _, ok := readMeasure(plain); ok && !l.strict && !l.plain && l.last().kind == digits && strings.Trim(plain, "0123456789") != "" && (len(plain) == 1 || strings.ContainsAny(plain, "/^")) {
+		l.add(word, plain)
 		return nil
 	}
 	if len(plain) > 1 && strings.Trim(plain, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ. ") == "" {

@@ -32,6 +32,9 @@ func (l *lexer) number() error {
 		rep = l.repeating()
 	}
 	if l.strict {
+		if l.at < len(l.in) && l.in[l.at] == 'E' {
+			text += l.exponent()
+		}
 		l.add(digits, orZero(text, whole))
 		return nil
 	}

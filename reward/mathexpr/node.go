@@ -87,6 +87,39 @@ func (n *Node) literal() (*big.Rat, bool) {
 	return nil, false
 }
 
+// mostTens is the largest power of ten in scientific notation.
+const mostTens = 1000
+
+// scientific returns the value of a number in scientific notation, which is a way of writing numbers and nothing to be worked
+// out: one digit that is not 0 before the point, times a power of ten.
+func (n *Node) scientific() (*big.Rat, bool) {
+	if n.Kind == Neg {
+		v, ok := n.Args[0].scientific()
+		if !ok {
+			return nil, false
+		}
+		return v.Neg(v), true
+	}
+	if n.Kind != Mul || len(n.Args) != 2 || n.Args[1].Kind != Pow {
+		return nil, false
+	}
+	m, ok := n.Args[0].signedNumber()
+	base, fine := n.Args[1].Args[0].signedNumber()
+	e, whole := n.Args[1].Args[1].signedNumber()
+	if !ok || !fine || !whole || base.Cmp(ten) != 0 || !e.IsInt() || e.Num().BitLen() > 10 {
+		return nil, false
+	}
+	size := new(big.Rat).Abs(m)
+	k := int(e.Num().Int64())
+	if size.Cmp(one) < 0 || size.Cmp(ten) >= 0 || k > mostTens || k < -mostTens {
+		return nil, false
+	}
+	if k < 0 {
+		return new(big.Rat).Quo(m, tenTo(-k)), true
+	}
+	return new(big.Rat).Mul(m, tenTo(k)), true
+}
+
 // signedNumber returns the value of a number with at most one sign.
 func (n *Node) signedNumber() (*big.Rat, bool) {
 	switch {

@@ -34,7 +34,7 @@ func parse(text string, o options, b *budget) (*Node, error) {
 		return nil, err
 	}
 	p := &parser{tokens: tokens, plain: o.plain, strict: o.strict, budget: b}
-	items, separated, err := p.items()
+	items, separated, err := p.items(false)
 	switch {
 	case err != nil:
 		return nil, err
@@ -95,8 +95,9 @@ func (p *parser) separator() bool {
 	}
 }
 
-// items reads statements between separators. What stands for several values becomes several items.
-func (p *parser) items() (all []*Node, separated bool, err error) {
+// items reads statements between separators. What stands for several values becomes several items; where it stands alone in brackets
+// it stays for what is around them: (3±1)/2 is two values.
+func (p *parser) items(bracket bool) (all []*Node, separated bool, err error) {
 	if p.closes() {
 		return nil, false, nil
 	}
@@ -105,7 +106,10 @@ func (p *parser) items() (all []*Node, separated bool, err error) {
 		if err != nil {
 			return nil, false, err
 		}
-		if n.Kind == PlusMinused {
+		if bracket && len(all) == 0 && n.has(PlusMinus) && (p.peek().is(")") || p.peek().is("}")) {
+			return []*Node{n}, false, nil
+		}
+		if n = spread(n); n.Kind == PlusMinused {
 			separated = true
 			all = append(all, n.Args...)
 		} else {
@@ -152,7 +156,7 @@ func (p *parser) statement() (*Node, error) {
 	if len(r.Ops) == 0 {
 		r = first
 	}
-	return spread(r), nil
+	return r, nil
 }
 
 // spread returns the two values of an object with ±, or the object.
@@ -186,6 +190,10 @@ func chosen(n *Node, sign string) *Node {
 
 // quantity reads a ratio, a union of sets or an expression, with a unit behind it.
 func (p *parser) quantity() (*Node, error) {
+	minus := p.peek().is("-") && p.tokens[p.at+1].kind == word && strings.Contains("$ € £ ¥ ₹", p.tokens[p.at+1].text) && !p.plain && !p.strict
+	if minus {
+		p.at++
+	}
 	currency := p.currency()
 	n, err := p.sets()
 	if err != nil {
@@ -201,6 +209,9 @@ func (p *parser) quantity() (*Node, error) {
 			r.Args = append(r.Args, next)
 		}
 		n = r
+	}
+	if minus {
+		n = of(Neg, n)
 	}
 	if currency != "" {
 		n = named(Quantity, currency, n)

@@ -95,7 +95,7 @@ func (p *parser) enclosed() (*Node, error) {
 		return nil, fmt.Errorf("%q where a value is wanted", open)
 	}
 	p.bars = 0
-	items, separated, err := p.items()
+	items, separated, err := p.items(!p.strict && (open == "(" || open == "{"))
 	p.bars = bars
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (p *parser) command(name string) (*Node, error) {
 	if p.strict {
 		name = strings.ToLower(name)
 	}
-	if noFactor[name] {
+	if noFactor[name] || p.strict && !strictNames[name] {
 		return nil, fmt.Errorf("\\%s has no value", name)
 	}
 	return named(Symbol, name), nil
@@ -247,7 +247,7 @@ func (p *parser) call(name string) (*Node, error) {
 	if !p.accept("(") {
 		return nil, fmt.Errorf("%s without an argument", name)
 	}
-	items, _, err := p.items()
+	items, _, err := p.items(!p.strict)
 	if err != nil {
 		return nil, err
 	}
@@ -406,6 +406,9 @@ func (p *parser) matrix() (*Node, error) {
 	if t := p.take(); t.kind != finish || t.text != name || rows == 0 {
 		return nil, fmt.Errorf("environment %.20q does not end", name)
 	}
+	if p.strict && fence == "|" && m.Columns == 2 && rows == 2 { // the determinant
+		return of(Add, of(Mul, m.Args[0], m.Args[3]), of(Neg, of(Mul, m.Args[1], m.Args[2]))), nil
+	}
 	return m, nil
 }
 
@@ -417,7 +420,7 @@ func (p *parser) row() ([]*Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if n.Kind == PlusMinused {
+		if n.has(PlusMinus) {
 			return nil, fmt.Errorf("± in a matrix")
 		}
 		row = append(row, n)

@@ -137,7 +137,7 @@ func (p *parser) behind(n *Node) (*Node, error) {
 			}
 			n = p.degrees(n)
 		case t.is("%") && !p.plain:
-			if _, ok := n.literal(); p.strict && !ok {
+			if p.strict && n.Kind != Number {
 				return nil, fmt.Errorf("percent of no number")
 			}
 			p.at++
@@ -237,6 +237,8 @@ func (p *parser) subscript(n *Node) (*Node, error) {
 		}
 	}
 	switch {
+	case p.strict && p.tokens[from-2].is(")"):
+		return nil, errors.New("a subscript of brackets")
 	case n.Kind == Number && n.Value.IsInt() && (p.strict || text.String() == "10"):
 		return n, nil
 	case n.Kind == Number && n.Value.IsInt():

@@ -1,6 +1,7 @@
 package mathexpr
 
 import (
+	"math"
 	"math/big"
 	"slices"
 )
@@ -18,7 +19,7 @@ func Identity(a, b string) (equal, over bool) {
 	if err != nil || x.isObject() || y.isObject() {
 		return false, c.over()
 	}
-	if !steady(x, c.budget) || !steady(y, c.budget) {
+	if !steady(x, c.budget) || !steady(y, c.budget) || !exactRoots(x, c.budget) || !exactRoots(y, c.budget) {
 		return false, c.over()
 	}
 	f := c.values(x, y)
@@ -26,12 +27,14 @@ func Identity(a, b string) (equal, over bool) {
 }
 
 // steady reports whether the decimals in n stay exact when they are computed with as floating point numbers are: a power with a
-// decimal exponent is another one than with a whole number, and a quotient by a decimal may be off in its last bit.
+// decimal exponent is another one than with a whole number, and what is computed of decimals may be off in its last bit.
 func steady(n *Node, b *budget) bool {
 	return n.walk(func(m *Node) bool {
 		switch {
-		case m.Kind == Pow && m.Args[1].IsDecimal():
-			return false
+		case m.Kind == Add || m.Kind == Mul:
+			return steadyFold(m, b)
+		case m.Kind == Pow && m.Args[0].IsDecimal():
+			return steadyPower(m, b)
 		case m.Kind == Div && m.Args[1].IsDecimal():
 			x, ok := exact(m.Args[0], b)
 			y, fine := exact(m.Args[1], b)
@@ -47,5 +50,69 @@ func steady(n *Node, b *budget) bool {
 	})
 }
 
-// Steady reports whether the decimals in n stay exact when they are computed with as floating point numbers are.
-func (s *Steps) Steady(n *Node) bool { return steady(n, &s.budget) }
+// hasDecimal reports whether a decimal is in n.
+func (n *Node) hasDecimal() bool { return !n.walk(func(m *Node) bool { return !m.IsDecimal() }) }
+
+// steadyFold reports whether the constants of a sum or product with a decimal among them come out as the nearest floating point
+// number.
+func steadyFold(n *Node, b *budget) bool {
+	float, decimal := 0.0, false
+	var rat *big.Rat
+	for _, a := range n.Args {
+		v, ok := exact(a, b)
+		if !ok {
+			continue
+		}
+		decimal = decimal || a.hasDecimal()
+		x, _ := v.Float64()
+		switch {
+		case rat == nil:
+			float, rat = x, v
+		case n.Kind == Add:
+			float, rat = float64(float+x), new(big.Rat).Add(rat, v)
+		default:
+			float, rat = float64(float*x), new(big.Rat).Mul(rat, v)
+		}
+	}
+	if !decimal {
+		return true
+	}
+	nearest, _ := rat.Float64()
+	return float == nearest
+}
+
+// steadyPower reports the same of a decimal to a whole power.
+func steadyPower(n *Node, b *budget) bool {
+	x, ok := exact(n.Args[0], b)
+	v, fine := exact(n, b)
+	e, whole := exact(n.Args[1], b)
+	if !ok || !fine || !whole || !e.IsInt() {
+		return true
+	}
+	base, _ := x.Float64()
+	power, _ := e.Float64()
+	nearest, _ := v.Float64()
+	return math.Pow(base, power) == nearest
+}
+
+// exactRoots reports whether no power in n has a decimal exponent, and every root of a decimal is a rational number.
+func exactRoots(n *Node, b *budget) bool {
+	return n.walk(func(m *Node) bool {
+		switch {
+		case m.Kind == Pow && m.Args[1].IsDecimal():
+			return false
+		case m.Kind == Root && m.Args[0].hasDecimal():
+			_, ok := exact(m, b)
+			return ok
+		}
+		return true
+	})
+}
+
+// Steady reports whether the decimals in n stay exact when they are computed with as floating point numbers are. A decimal exponent
+// of e does not.
+func (s *Steps) Steady(n *Node) bool {
+	return steady(n, &s.budget) && n.walk(func(m *Node) bool {
+		return m.Kind != Pow || m.Args[0].Kind != Constant || m.Args[0].Name != "e" || !m.Args[1].hasDecimal()
+	})
+}

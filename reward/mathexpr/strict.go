@@ -1,6 +1,7 @@
 package mathexpr
 
 import (
+	"errors"
 	"math/big"
 	"regexp"
 	"strings"
@@ -9,11 +10,19 @@ import (
 // commaNumber matches a text that is one number with separators of thousands.
 var commaNumber = regexp.MustCompile(`^\s*-?\d{1,3}(,\d{3})+(\.\d+)?\s*$`)
 
+// zeroComma matches a decimal with a comma: zeros before it and three digits behind it.
+var zeroComma, negativeZeroComma = regexp.MustCompile(`^\s*0+,\d{3}\s*$`), regexp.MustCompile(`^\s*(?:-0+,\d{3}|-?0+(?:,\d{3}){2,}|-?0+,\d{3}\.\d+)`)
+
 // Read reads LaTeX as Math-Verify does: letters have one case, text is a variable, i is a variable, a colon divides, two
 // numbers side by side are added, products without a sign bind tighter than fractions with a slash.
 func Read(text string) (*Node, error) {
 	if i := strings.LastIndex(text, `\approx`); i > 0 && strings.TrimSpace(text[:i]) != "" {
 		text = text[i+len(`\approx`):]
+	}
+	if zeroComma.MatchString(text) {
+		text = strings.Replace(text, ",", ".", 1)
+	} else if negativeZeroComma.MatchString(text) {
+		return nil, errors.New("a comma behind a zero with a sign")
 	}
 	n, err := parse(text, options{strict: true, thousands: commaNumber.MatchString(text)}, &budget{mostSteps})
 	if err != nil {

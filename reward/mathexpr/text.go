@@ -24,8 +24,10 @@ var wrappings = [][2]string{
 	{`\boldsymbol{`, "}"},
 }
 
-// Tidy returns an answer without what surrounds it: blanks, $ and \( \), a box, emphasis, a full stop.
+// Tidy returns an answer without what surrounds it: blanks, $ and \( \), a box, emphasis, a full stop. Full-width characters become
+// those of ASCII.
 func Tidy(text string) string {
+	text = strings.Map(narrow, text)
 	for range mostBytes {
 		n := len(text)
 		if text = peel(text); len(text) == n {
@@ -35,9 +37,17 @@ func Tidy(text string) string {
 	return text
 }
 
+// narrow returns the ASCII character that a full-width one stands for, and others as they are.
+func narrow(r rune) rune {
+	if r >= 0xff01 && r <= 0xff5e {
+		return r - 0xff01 + '!'
+	}
+	return r
+}
+
 // peel takes one layer off.
 func peel(text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "。"))
 	if t, ok := strings.CutSuffix(text, "."); ok && !strings.HasSuffix(t, `\left`) && !strings.HasSuffix(t, `\right`) && !strings.HasSuffix(t, ".") {
 		text = strings.TrimSpace(t)
 	}
@@ -104,9 +114,38 @@ func squeeze(tidy string) string {
 	return text
 }
 
-// sameText compares texts.
+// ordinal matches a number in order, its ending raised or not.
+var ordinal = regexp.MustCompile(`^(\d+)\s*\^?\s*\{?\s*(?:\\(?:text|mathrm|textrm|textsuperscript)\s*\{\s*)?(st|nd|rd|th)\s*\}?\s*\}?$`)
+
+// cardinal returns the number that an ordinal one stands for, or the text: 3rd is 3, as 3 cm are.
+func cardinal(tidy string) string {
+	m := ordinal.FindStringSubmatch(tidy)
+	if m == nil {
+		return tidy
+	}
+	want := "th"
+	if n := len(m[1]); n < 2 || m[1][n-2] != '1' {
+		switch m[1][n-1] {
+		case '1':
+			want = "st"
+		case '2':
+			want = "nd"
+		case '3':
+			want = "rd"
+		}
+	}
+	if m[2] != want {
+		return tidy
+	}
+	return m[1]
+}
+
+// sameText compares a gold text with an answer.
 func sameText(a, b string) bool {
 	x, y := squeeze(a), squeeze(b)
+	if len(x) == 1 && x[0] >= 'A' && x[0] <= 'J' && strings.EqualFold(x, y) { // a choice
+		return true
+	}
 	if x == "" || x != y {
 		return false
 	}

@@ -52,7 +52,7 @@ func form(n *Node) string {
 	if n.Kind == Add || n.Kind == Mul {
 		slices.Sort(parts)
 	}
-	return fmt.Sprintf("(%d %s %s %s)", n.Kind, n.Name, strings.Join(n.Ops, " "), strings.Join(parts, " "))
+	return fmt.Sprintf("(%d %s %d %s %s)", n.Kind, n.Name, n.Columns, strings.Join(n.Ops, " "), strings.Join(parts, " "))
 }
 
 // numerically compares values at fixed points.
@@ -66,7 +66,7 @@ func (c *comparer) numerically(a, b *Node) finding {
 	if counts(a) || counts(b) {
 		return c.atIntegers(a, b, names)
 	}
-	f := &field{prec: c.precision(a, b), real: !c.complex && !imaginary(a) && !imaginary(b), budget: c.budget}
+	f := &field{prec: c.precision(a, b), real: !c.complex && !imaginary(a) && !imaginary(b), budget: c.budget, far: farther(a, b)}
 	close, tries := 0, points
 	if len(names) == 0 {
 		tries = 1
@@ -124,8 +124,27 @@ func (c *comparer) precision(a, b *Node) uint {
 	return uint(256 + 2*bits)
 }
 
+// farther returns a number beyond all that are written in a and b, at most a million: what changes its form at a number, as |x-7|
+// does, is looked at on both sides of it.
+func farther(a, b *Node) *big.Rat {
+	most := new(big.Rat)
+	limit := big.NewRat(1_000_000, 1)
+	for _, n := range []*Node{a, b} {
+		n.walk(func(m *Node) bool {
+			if m.Kind == Number && m.Value.Sign() != 0 {
+				if v := new(big.Rat).Abs(m.Value); v.Cmp(most) > 0 && v.Cmp(limit) < 0 {
+					most = v
+				}
+			}
+			return true
+		})
+	}
+	return most.Add(most, one)
+}
+
 // point returns the value of a name at point k: made of both alone. The first half of the points is positive; in a field of
-// complex numbers the second half has imaginary parts.
+// complex numbers the second half has imaginary parts. In a real field two points are negative for all names, and three lie
+// beyond the numbers that are written, one of them on the negative side.
 func (f *field) point(name string, k int) ball {
 	h := fnv.New64a()
 	h.Write([]byte{byte(k)})
@@ -137,6 +156,16 @@ func (f *field) point(name string, k int) ball {
 	v := big.NewRat(int64(x%100003)+5003, 37*997)
 	if k >= points/2 && x>>40&1 == 1 {
 		v.Neg(v)
+	}
+	if f.real && f.far != nil {
+		switch k {
+		case 5:
+			v.Neg(v.Abs(v))
+		case 2, 6:
+			v.Mul(v.Abs(v).Add(v, one), f.far)
+		case 7:
+			v.Neg(v.Mul(v.Abs(v).Add(v, one), f.far))
+		}
 	}
 	b := f.rat(v)
 	if k >= points/2 && !f.real {

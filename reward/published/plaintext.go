@@ -97,7 +97,7 @@ func (p *plainer) until(closer byte) (string, bool) {
 			out.WriteString(text)
 		case c == '~':
 			p.at++
-			out.WriteByte(' ')
+			out.WriteRune('\u00a0')
 		case c == '-' && strings.HasPrefix(p.in[p.at:], "--"):
 			n := min(3, len(p.in[p.at:])-len(strings.TrimLeft(p.in[p.at:], "-")))
 			p.at += n
@@ -146,6 +146,10 @@ func (p *plainer) command() (string, bool) {
 	case "mbox", "phantom", "hspace", "vspace", "label", "ref", "end":
 		_, ok := p.argument()
 		return "", ok
+	}
+	if font, ok := alphabets[name]; ok {
+		a, ok := p.argument()
+		return font.write(a), ok
 	}
 	if m := marks[name]; m != "" {
 		a, ok := p.argument()

@@ -14,7 +14,7 @@ var pythonFloat = regexp.MustCompile(`^[+-]?(?:\d(?:_?\d)*\.?(?:\d(?:_?\d)*)?|\.
 
 // float reads text as Python's float() does.
 func float(text string) (float64, bool) {
-	text = strings.TrimFunc(text, isSpace)
+	text = strings.Map(asciiDigit, strings.TrimFunc(text, isSpace))
 	switch strings.ToLower(strings.TrimLeft(text, "+-")) {
 	case "inf", "infinity", "nan":
 		if len(strings.TrimLeft(text, "+-")) < len(text)-1 {
@@ -36,6 +36,25 @@ func float(text string) (float64, bool) {
 		return 0, false
 	}
 	return x, true
+}
+
+// asciiDigit returns the digit that a decimal digit of any script is, and other characters as they are. Unicode has the ten digits
+// of a script in order.
+func asciiDigit(r rune) rune {
+	if r < 0x80 || !unicode.IsDigit(r) {
+		return r
+	}
+	zero := r
+	for range 9 {
+		if !unicode.IsDigit(zero - 1) {
+			break
+		}
+		zero--
+	}
+	if r >= 0x1d7ce && r <= 0x1d7ff { // digits in five mathematical fonts, one behind the other
+		zero = 0x1d7ce + (r-0x1d7ce)/10*10
+	}
+	return '0' + r - zero
 }
 
 // isSpace reports what Python's str.strip takes off.

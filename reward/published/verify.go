@@ -1,6 +1,7 @@
 package published
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 
@@ -121,7 +122,7 @@ func (v *verifier) equal(g, a *mathexpr.Node) bool {
 	case g.Kind == mathexpr.Symbol || a.Kind == mathexpr.Symbol:
 		return names(g) != "" && names(g) == names(a)
 	case g.Kind == mathexpr.Matrix && a.Kind == mathexpr.Matrix:
-		return g.Columns == a.Columns && v.inOrder(g.Args, a.Args)
+		return g.Columns == a.Columns && g.Name == a.Name && v.inOrder(g.Args, a.Args)
 	}
 	return v.values(g, a)
 }
@@ -142,6 +143,11 @@ func names(n *mathexpr.Node) string {
 		return strings.ToLower(n.Name)
 	case mathexpr.Number:
 		return n.Value.RatString()
+	case mathexpr.Pow:
+		if e := n.Args[1]; e.Kind == mathexpr.Number && e.Value.Cmp(big.NewRat(1, 1)) == 0 {
+			return names(n.Args[0])
+		}
+		return ""
 	case mathexpr.Neg:
 		if n.Args[0].Kind == mathexpr.Number {
 			return "-" + n.Args[0].Value.RatString()
@@ -214,6 +220,18 @@ func (v *verifier) isInterval(n *mathexpr.Node) bool {
 	return !ok || !fine || x.Cmp(y) < 0
 }
 
+// openAtInfinity returns the brackets of an interval, round ones where it has no end.
+func openAtInfinity(n *mathexpr.Node) string {
+	brackets := []byte(n.Name)
+	if n.Args[0].Kind == mathexpr.Neg && n.Args[0].Args[0].Kind == mathexpr.Infinity {
+		brackets[0] = '('
+	}
+	if n.Args[1].Kind == mathexpr.Infinity {
+		brackets[1] = ')'
+	}
+	return string(brackets)
+}
+
 // isEmpty reports whether n is the empty set: one without items, or an interval that ends before it begins and is no tuple,
 // since its brackets differ or its ends are no plain numbers.
 func (v *verifier) isEmpty(n *mathexpr.Node) bool {
@@ -241,7 +259,7 @@ func (v *verifier) sets(g, a *mathexpr.Node) bool {
 	gi, ai := v.isInterval(g), v.isInterval(a)
 	switch {
 	case gi && ai:
-		return g.Name == a.Name && v.inOrder(g.Args, a.Args)
+		return openAtInfinity(g) == openAtInfinity(a) && v.inOrder(g.Args, a.Args)
 	case g.Kind == mathexpr.SetOp && a.Kind == mathexpr.SetOp:
 		if g.Name != a.Name {
 			return false
