@@ -39,6 +39,7 @@ type Samples struct {
 	Sets   []string        `json:"sets"`
 	Latest int             `json:"latest"` // newest cycle with samples
 	Bad    []Problem       `json:"bad"`    // what of the index could not be read
+	Remedy string          `json:"remedy"` // what mends it; empty where nothing is bad
 }
 
 // A Hist counts values between edges: Counts[i] those of at least Edges[i] and below Edges[i+1], the last bin with its end.

@@ -135,5 +135,24 @@ func TestDamage(t *testing.T) {
 	named("evals", spoil("eval/*/*", 100, 0), "No evaluation of this set can be read")
 	named("experts", spoil("experts/*", 2, 1), "Tokens over the fair share")
 	named("time", spoil("spans/*", 100, 0), "The trainer's clock")
-	named("samples", spoil("samples/index/*", 100, 0), "quick:")
+	tail := spoil("samples/index/*", 100, 0)
+	named("samples", tail, "furlong dash --reindex")
+	if got := eval[string](tb, `document.querySelector("main").innerText`); !strings.Contains(got, "No sample can be read") || strings.Contains(got, "No samples yet") {
+		t.Errorf("the samples' page says of a spoilt index: %s", got)
+	}
+	compared(t, dir)
+}
+
+// compared finds the damaged files of a run on the page that compares it with another, after the letter of the run.
+func compared(t *testing.T, dir string) {
+	t.Helper()
+	s, tb := serve(t, "127.0.0.1:0", trained(t), dir), open(t, 1280, 800)
+	tb.to(s.url + "/compare?a=trained&b=made")
+	tb.settled()
+	tb.until(`document.querySelector("main .damage")`)
+	got := eval[[]string](tb, `[...document.querySelectorAll("main .damage p")].map((p) => p.innerText)`)
+	if all := strings.Join(got, "\n"); !strings.Contains(all, "B eval/") || !strings.Contains(all, "B metrics.jsonl at byte ") || strings.Contains(all, "A ") {
+		t.Errorf("the comparison names %q, want the spoilt evaluations and the odd lines of B, and nothing of A", got)
+	}
+	tb.shot("damage-compare")
 }

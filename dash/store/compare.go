@@ -3,10 +3,12 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 
 	"furlong/dash/api"
+	"furlong/metrics/run"
 )
 
 // A group of settings, in the order in which they matter to whoever compares two runs.
@@ -56,10 +58,13 @@ func Compare(a, b *Run, ask Ask) (*api.Compare, error) {
 	}
 	heads[0].Keys, heads[1].Keys = nil, nil
 	out.A, out.B = *heads[0], *heads[1]
-	if err := compareSettings(out, a, b); err != nil {
-		return nil, err
-	}
+	compareSettings(out, a, b)
 	return out, compareEvals(out, a, b)
+}
+
+// problemsOf are the lists in which an answer names what can't be read of either run.
+func problemsOf(out *api.Compare) [2]*[]api.Problem {
+	return [2]*[]api.Problem{&out.A.Problems, &out.B.Problems}
 }
 
 func both[T any](a, b *Run, of func(*Run) (T, error)) (out [2]T, err error) {
@@ -71,10 +76,18 @@ func both[T any](a, b *Run, of func(*Run) (T, error)) (out [2]T, err error) {
 	return out, nil
 }
 
-func compareSettings(out *api.Compare, a, b *Run) error {
-	all, err := both(a, b, func(r *Run) (map[string]setting, error) { return r.readSettings("config.json") })
-	if err != nil {
-		return err
+// compareSettings lists what differs. Settings that can't be read are named and compared with nothing.
+func compareSettings(out *api.Compare, a, b *Run) {
+	var all [2]map[string]setting
+	for i, r := range []*Run{a, b} {
+		var err error
+		if all[i], err = r.readSettings(run.ConfigFile); err != nil {
+			to := problemsOf(out)[i]
+			*to = append(*to, api.Problem{File: run.ConfigFile, Error: err.Error(), N: 1})
+		}
+	}
+	if all[0] == nil || all[1] == nil {
+		return
 	}
 	by := map[string][]api.Differ{}
 	for _, name := range names(all[0], all[1]) {
@@ -94,7 +107,6 @@ func compareSettings(out *api.Compare, a, b *Run) error {
 		}
 	}
 	out.Warn = append(out.Warn, warnings(by)...)
-	return nil
 }
 
 // hard are the settings whose difference makes curves mean different things.
@@ -131,20 +143,21 @@ func text(v []byte) string {
 	return string(v)
 }
 
-// compareEvals pairs the evaluations of one set by both runs: those of the last cycle that both have, or else each's last.
+// compareEvals pairs the evaluations of one set by both runs: those of the last cycle that both have, or else each's last. Those that can't be read count as not there, and are named.
 func compareEvals(out *api.Compare, a, b *Run) error {
-	for _, name := range a.evalNames() {
-		ca, cb := a.cyclesIn("eval/"+name), b.cyclesIn("eval/"+name)
+	var have [2]map[string][]int
+	for i, r := range []*Run{a, b} {
+		var bad []api.Problem
+		have[i], bad = r.readable()
+		to := problemsOf(out)[i]
+		*to = append(*to, bad...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(have[0])) {
+		ca, cb := have[0][name], have[1][name]
 		if len(ca) == 0 || len(cb) == 0 {
 			continue
 		}
-		at, bt := ca[len(ca)-1], cb[len(cb)-1]
-		for _, c := range slices.Backward(ca) {
-			if _, ok := slices.BinarySearchFunc(cb, c, cmp.Compare[int]); ok {
-				at, bt = c, c
-				break
-			}
-		}
+		at, bt := lastOfBoth(ca, cb)
 		x, errA := a.readEval(name, at)
 		y, errB := b.readEval(name, bt)
 		if err := cmp.Or(errA, errB); err != nil {
@@ -157,4 +170,29 @@ func compareEvals(out *api.Compare, a, b *Run) error {
 		out.Evals = append(out.Evals, api.EvalPair{Name: name, CycleA: at, CycleB: bt, Paired: p})
 	}
 	return nil
+}
+
+// readable returns the cycles of the evaluations that can be read, by set, and what can't.
+func (r *Run) readable() (map[string][]int, []api.Problem) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out, bad := map[string][]int{}, []api.Problem{}
+	for _, name := range r.evalNames() {
+		all, odd := r.tallied(name)
+		bad = append(bad, odd...)
+		for _, e := range all {
+			out[name] = append(out[name], e.Cycle)
+		}
+	}
+	return out, bad
+}
+
+// lastOfBoth returns the last cycle of two lists if there is one, else the last of each.
+func lastOfBoth(a, b []int) (int, int) {
+	for _, c := range slices.Backward(a) {
+		if _, ok := slices.BinarySearch(b, c); ok {
+			return c, c
+		}
+	}
+	return a[len(a)-1], b[len(b)-1]
 }

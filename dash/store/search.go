@@ -43,7 +43,10 @@ func (r *Run) Samples(a SampleAsk) (*api.Samples, error) {
 	if err := x.look(); err != nil {
 		return nil, err
 	}
-	out := &api.Samples{Rows: []api.Sample{}, Total: x.total(f.evals), Q: f.String(), Sets: slices.Clone(x.x.Sets), Latest: x.latest(), Bad: x.bad()}
+	out := &api.Samples{Rows: []api.Sample{}, Total: x.total(f.evals), Q: f.String(), Sets: slices.Clone(x.x.Sets), Latest: x.latest(), Bad: x.damage()}
+	if len(out.Bad) > 0 {
+		out.Remedy = x.remedy() + "."
+	}
 	s.x, s.hists = x, x.histograms()
 	rest, text := f.split()
 	m := &matcher{x: x, f: rest}

@@ -91,6 +91,20 @@ func (x *sampleIndex) bad() []api.Problem {
 	return out
 }
 
+// damage lists what of the index could not be read, and an index without rows beside bodies that have some.
+func (x *sampleIndex) damage() []api.Problem {
+	bad := x.bad()
+	if len(bad) > 0 || x.total(true) > 0 {
+		return bad
+	}
+	for _, e := range x.run.entries(run.SamplesDir) {
+		if filepath.Ext(e.Name()) == ".fls" {
+			return []api.Problem{{File: filepath.ToSlash(indexDir), Error: "has no rows, and there are files of samples", N: 1}}
+		}
+	}
+	return bad
+}
+
 // remedy says how an index is mended.
 func (x *sampleIndex) remedy() string {
 	return "furlong dash --reindex " + quote(x.run.dir) + " makes the index again from the bodies"

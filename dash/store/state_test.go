@@ -234,6 +234,81 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// A comparison names the damaged files of either run, and shows what is left.
+func TestCompareNamesDamage(t *testing.T) {
+	dir := t.TempDir()
+	o := dashgen.Default()
+	o.Cycles, o.Groups, o.N, o.Tokens, o.Keys, o.Plain, o.Bodies = 30, 2, 2, 8, 40, true, "last:0"
+	for _, name := range []string{"a", "b"} {
+		if err := dashgen.Make(filepath.Join(dir, name), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	evals, err := filepath.Glob(filepath.Join(dir, "a", "eval", "*", "c000030*"))
+	if err != nil || len(evals) != 1 {
+		t.Fatalf("evaluations of the last cycle are %q, %v", evals, err)
+	}
+	for _, file := range []string{evals[0], filepath.Join(dir, "b", "config.json")} {
+		if err := os.WriteFile(file, []byte("spoilt\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := Compare(open(t, filepath.Join(dir, "a")), open(t, filepath.Join(dir, "b")), Ask{Keys: []string{rewardKey}, From: math.NaN(), To: math.NaN(), X: "cycle"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt, _ := filepath.Rel(filepath.Join(dir, "a"), evals[0])
+	if p := c.A.Problems; len(p) != 1 || p[0].File != filepath.ToSlash(spoilt) {
+		t.Errorf("problems of a are %+v, want %s", p, spoilt)
+	}
+	if p := c.B.Problems; len(p) != 1 || p[0].File != "config.json" || len(c.Differ) > 0 || c.Same > 0 {
+		t.Errorf("problems of b are %+v, want config.json, and %d settings differ, %d are equal", p, len(c.Differ), c.Same)
+	}
+	if len(c.Evals) != 1 || c.Evals[0].CycleA != 20 || c.Evals[0].CycleB != 20 {
+		t.Errorf("evaluations are %+v, want those of cycle 20, the last that can be read of both", c.Evals)
+	}
+}
+
+// An index that is gone or spoilt is said to be so, with what mends it; one of a run without samples is not.
+func TestSpoiltIndexNamesItsRemedy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a run")
+	o := dashgen.Default()
+	o.Cycles, o.Groups, o.N, o.Tokens, o.Keys, o.Plain, o.Bodies = 5, 2, 2, 8, 40, true, "all"
+	if err := dashgen.Make(dir, o); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		spoil func() error
+		bad   string
+	}{
+		{"whole", func() error { return nil }, ""},
+		{"tail", func() error {
+			return os.WriteFile(filepath.Join(dir, "samples", "index", "tail.fli"), []byte("spoilt"), 0o644)
+		}, "samples/index/tail.fli"},
+		{"no index", func() error { return os.RemoveAll(filepath.Join(dir, "samples", "index")) }, "samples/index"},
+		{"no samples", func() error { return os.RemoveAll(filepath.Join(dir, "samples")) }, ""},
+	} {
+		if err := tt.spoil(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := open(t, dir).Samples(SampleAsk{})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if tt.bad == "" {
+			if len(s.Bad) > 0 || s.Remedy != "" {
+				t.Errorf("%s: %+v, %q; want nothing", tt.name, s.Bad, s.Remedy)
+			}
+			continue
+		}
+		if len(s.Bad) != 1 || s.Bad[0].File != tt.bad || !strings.Contains(s.Remedy, "furlong dash --reindex '"+dir+"'") {
+			t.Errorf("%s: %+v, %q; want %s and the command", tt.name, s.Bad, s.Remedy, tt.bad)
+		}
+	}
+}
+
 // Experts without a token for twenty cycles are dead, and no others.
 func TestDeadExperts(t *testing.T) {
 	dir := t.TempDir()

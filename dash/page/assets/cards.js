@@ -100,7 +100,7 @@ export function passCard(name, ks, info, lines = []) {
     }),
     now: (r) => [fixed(last(r.cols[of(ks[0])]), 2), ks.length > 1 ? el("small", ` at ${ks.at(-1)}: ${fixed(last(r.cols[of(ks.at(-1))]), 2)}`) : null],
     at: (r, i) => fixed(r.cols[of(ks[0])]?.[i], 3),
-    key: () => [...ks.map((k) => { const s = style(k); return entry("purple", { width: s.width, dash: s.dash?.join(" "), dot: s.dots, hollow: s.hollow }, k === ks[0] ? `pass@${k}` : k); }), ...lines.map((b) => el("span", { title: `--baseline ${b.name}=${verbatim(b.value)}` }, mark("slate", { width: 1, dash: "4 3" }), el("bdi", b.name))), words("band: 95 %, problems resampled")],
+    key: () => [...ks.map((k) => { const s = style(k); return entry("purple", { width: s.width, dash: s.dash?.join(" "), dot: s.dots, hollow: s.hollow }, k === ks[0] ? `pass@${k}` : k); }), references(lines), words("band: 95 %, problems resampled")],
     under: (ch, u, c) => ends.forEach((k, j) => evalBand(ch, u, c, of(k), j ? 0.1 : 0.16)),
     extent: (ch, see, from, to) => {
       lines.forEach((b) => see(b.value));
@@ -109,6 +109,9 @@ export function passCard(name, ks, info, lines = []) {
     over: (ch, u, c, r) => lines.forEach((b) => line(u, c, [[u.scales.x.min, b.value], [u.scales.x.max, b.value]], "slate", r, b.name)),
   };
 }
+
+// references names the lines of reference after one sample of them, as far as there is room, and all of them with their values in its title.
+const references = (lines) => (lines.length ? el("span.names", { title: lines.map((b) => `${b.name} = ${verbatim(b.value)}`).join("\n") }, mark("slate", { width: 1, dash: "4 3" }), el("span", lines.map((b, i) => [i ? ", " : "", el("bdi", b.name)]))) : null);
 
 // evalBand joins the intervals of evaluations; a single one is a bar.
 function evalBand(ch, u, c, key, alpha) {
@@ -223,14 +226,15 @@ function shares(ch, u, sums, r) {
   }));
 }
 
-export function stalenessCard(serving, bound) {
+// stalenessCard asks now for the head as it is when the key is drawn.
+export function stalenessCard(now, bound) {
   const [mean, max] = ["rollout/staleness/mean", "rollout/staleness/max"];
   return {
     id: "staleness", title: "Staleness", unit: "versions behind", keys: [mean, max], zero: true, whole: true,
     help: "How many versions behind the served one the weights were that chose a trained token.",
     series: [{ key: mean, name: "mean", colour: "teal", width: 1.75, step: true }, { key: max, name: "max", colour: "slate", none: true }],
     now: (r) => whole(last(r.cols[mean])), at: (r, i) => whole(r.cols[mean][i]),
-    key: () => [entry("teal", {}, "mean"), entry("slate", { dot: "only" }, "max, if higher"), serving ? words("serving ", el("b", serving)) : null],
+    key: () => [entry("teal", {}, "mean"), entry("slate", { dot: "only" }, "max, if higher"), serves(now())],
     extent: (ch, see) => { see(1); if (finite(bound)) see(bound); },
     over: (ch, u, c, r) => {
       if (finite(bound)) line(u, c, [[u.scales.x.min, bound], [u.scales.x.max, bound]], "slate", r, "bound");
@@ -240,6 +244,9 @@ export function stalenessCard(serving, bound) {
     },
   };
 }
+
+// serves says which version does, or did last.
+const serves = ({ state, version }) => (version ? words(state === "running" ? "serving " : "served last ", el("b", version)) : null);
 
 // plainCard shows one series by itself.
 export function plainCard(info, title) {

@@ -8,7 +8,7 @@ import { card } from "./deck.js";
 import { mark } from "./cards.js";
 import { written } from "./config.js";
 import { byUnit, count, finite, interval, signed } from "./format.js";
-import { answering, empty, seg, stateOf, table } from "./parts.js";
+import { answering, damage, empty, seg, stateOf, table } from "./parts.js";
 
 // What is laid over each other: key, title, unit, colour, scale.
 const charts = [
@@ -33,7 +33,7 @@ export function compare(ctx) {
     const specs = charts.map(([key, ...rest]) => [key === "pass" ? pass : key, ...rest]).filter(([key]) => key && r.keys.includes(key));
     const axis = seg("Axis", ["cycle", "step", "tokens"].map((v) => [v, v]), (v) => v === board.axis, (v) => change({ x: v === "cycle" ? null : v, from: null, to: null }));
     const cards = specs.map((s, i) => card(spec(...s), board, both, { class: i < 3 ? "span-4" : specs.length === 7 ? "span-3 low" : "span-4 low", csv: () => null }));
-    fill(node, el("div.bar", el("h1", "Compare"), name("A", r.a, ""), name("B", r.b, "4 3"), axis), r.warn.length ? el("ul.failed", r.warn.map((w) => el("li", el("span.warn", "▲ "), data(w)))) : null, differ(r), el("div.grid", cards.map((c) => c.node)), evals(r));
+    fill(node, el("div.bar", el("h1", "Compare"), name("A", r.a, ""), name("B", r.b, "4 3"), axis), r.warn.length ? el("ul.failed", r.warn.map((w) => el("li", el("span.warn", "▲ "), data(w)))) : null, damage(r.a.problems, "A"), damage(r.b.problems, "B"), differ(r), el("div.grid", cards.map((c) => c.node)), evals(r));
   }
 
   const name = (letter, head, dash) => el("span.pill", mark("blue", { dash }), el("b", letter), el("a", { href: to(head.run, "") }, data(head.run, 60)), el("span.grey", ` ${stateOf(head.state)[1]}, ${count(head.rows)} cycles`));
@@ -58,13 +58,13 @@ export function compare(ctx) {
 
   function differ(r) {
     const n = r.differ.reduce((sum, g) => sum + g.settings.length, 0);
-    if (!n) return el("div.panel", el("p", `No setting differs: ${count(r.same)} are equal.`));
+    if (!n) return el("div.panel", el("p", r.same ? `No setting differs: ${count(r.same)} are equal.` : "No settings of both runs can be read."));
     const rows = r.differ.flatMap((g) => g.settings.map((s, i) => [el("span.grey", i ? "" : g.group), data(s.name, 120), el("span.mono", { title: s.origin_a }, data(written(s.a), 200)), el("span.mono", { title: s.origin_b }, data(written(s.b), 200))]));
     return el("details.panel", { open: n <= 12 }, el("summary", el("b", `${count(n)} ${n === 1 ? "setting differs" : "settings differ"}`), el("span.grey", `, ${count(r.same)} are equal`)), table(["", "!setting", "A", "B"], rows, { class: "cards-table" }));
   }
 
   function evals(r) {
-    if (!r.evals.length) return el("p.grey", "No evaluation that both have.");
+    if (!r.evals.length) return el("p.grey", "No evaluation of both can be read.");
     const row = ({ name, cycle_a, cycle_b, paired: p }) => [data(name, 60), `cycle ${count(cycle_a)} and ${count(cycle_b)}`, el("b", `pass@${p.k} ${signed(p.diff)} ${interval(p.lo, p.hi)}`),
       el("span.grey", `${count(p.gained.length)} gained, ${count(p.lost.length)} lost, ${count(p.unchanged)} unchanged of ${count(p.problems)}`)];
     return el("div.panel", el("h2", "Evaluations, B minus A, paired by problem"), table(["", "", "", ""], r.evals.map(row)));

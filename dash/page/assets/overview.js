@@ -11,9 +11,9 @@ import { button, choice, damage, empty, finder, region, seg, table } from "./par
 
 export function overview(ctx) {
   const { ask, run } = ctx, board = new Board(ctx.q), verdicts = el("section.verdicts", { "aria-label": "Verdicts" });
-  const tools = toolbar(board, ctx), notice = el("div.notice"), above = el("div.grid"), below = el("div");
-  const node = el("div", verdicts, notice, tools.node, above, below);
-  let open = null, built = "", average = "auto", shown = null, soon = 0, further = null;
+  const tools = toolbar(board, ctx), above = el("div.grid"), below = el("div");
+  const node = el("div", verdicts, tools.node, above, below);
+  let open = null, built = "", said = "", average = "auto", shown = null, soon = 0, further = null;
 
   frame(verdicts, above);
   board.onpoint = (c) => tools.read(c);
@@ -25,9 +25,17 @@ export function overview(ctx) {
   };
   const make = (spec, span) => card(spec, board, (p) => ask("/rows", p), { ...options, class: span });
 
+  // say draws the verdicts where they are not as before: whoever reads or scrolls in one is left alone by a mere heartbeat.
+  function say(head) {
+    const words = JSON.stringify([head.verdict, head.alarms, head.crash, head.problems, head.attempts]);
+    if (words === said) return;
+    said = words;
+    fill(verdicts, head.verdict.map((v) => (v.id === "alarms" ? alarms(v, head, run) : verdict(v, head, run))));
+  }
+
   // build makes the cards anew when the run has other series than before.
   function build() {
-    const specs = chosen(ctx.head, ctx.settings), shape = JSON.stringify(specs.map((s) => [s.id, s.keys, s.unit]));
+    const specs = chosen(ctx.head, ctx.settings, () => ctx.head), shape = JSON.stringify(specs.map((s) => [s.id, s.keys, s.unit]));
     if (shape === built) return;
     built = shape;
     board.close();
@@ -45,12 +53,12 @@ export function overview(ctx) {
   return {
     node,
     head(head) {
-      fill(verdicts, head.verdict.map((v) => (v.id === "alarms" ? alarms(v, head, run) : verdict(v, head, run))));
-      fill(notice, head.crash ? crashed(head, run) : null);
+      say(head);
       if (!head.rows) return fill(above, el("div.panel.span-12", waiting(head)));
       board.marks = marksOf(head);
       build();
       tools.head(head);
+      board.charts.forEach((c) => c.onkey());
       board.redraw();
     },
     update(q) {
@@ -91,15 +99,15 @@ function marksOf(head) {
   return [...alarms, ...noted].sort((a, b) => a.cycle - b.cycle);
 }
 
-// chosen are the seven cards for what the run has.
-function chosen(head, settings) {
+// chosen are the seven cards for what the run has; now gives its head as it is later.
+function chosen(head, settings, now) {
   const keys = head.keys || [], set = head.evals[0], of = (name) => keys.find((k) => k.name === `eval/${set}-${name}`)?.last;
   const ks = [1, 2, 4, 8].filter((k) => of(`pass@${k}`) !== undefined);
   const info = set && finite(of("problems")) ? `${count(of("problems"))} × ${count(of("samples"))}` : "", parts = keys.filter((k) => k.part).map((k) => k.name);
   const setting = (name) => settings?.find((s) => s.name === name)?.value;
   return [
     rewardCard(), gapCard(), passCard(set, passKs(ks), info, head.baselines), truncatedCard(set, setting("rollout-max-response-len")),
-    throughputCard(), phaseCard(parts.length ? parts : ["perf/step_time"]), stalenessCard(head.version, setting("max-staleness")),
+    throughputCard(), phaseCard(parts.length ? parts : ["perf/step_time"]), stalenessCard(now, setting("max-staleness")),
   ];
 }
 
@@ -108,7 +116,7 @@ const names = { alive: "Alive", learning: "Learning", honest: "Honest" };
 function verdict(v, head, run) {
   const links = v.links.map((l) => [" ", el("a", { href: inRun(run, l.href) }, data(l.text))]);
   const sign = v.tone && v.tone !== "none" ? ["\u00a0", el("span.glyph", { class: v.tone, "aria-hidden": "true" }, verdictGlyph(v.tone, v.id))] : null;
-  const box = region("div.verdict", names[v.id] || v.id, el("h2", names[v.id] || v.id), el("p.big", data(v.big), sign), el("p", data(v.text), links), v.id === "alive" ? asides(head) : null);
+  const box = region("div.verdict", names[v.id] || v.id, el("h2", names[v.id] || v.id), el("p.big", data(v.big), sign), el("p", data(v.text), links), v.id === "alive" ? asides(head, run) : null);
   box.dataset.id = v.id;
   return box;
 }
@@ -129,17 +137,16 @@ function alarm(a, run) {
     el("span", el("a", { href: to(run, "", { c: a.since }) }, `Cycle ${count(a.since)}`), begins ? "" : ": ", data(begins ? a.text.slice(cycle.length) : a.text, 600), a.link ? [" ", el("a", { href: inRun(run, a.link) }, "See it")] : null));
 }
 
-// crashed says how a run ended that did not mean to, and how to go on.
-function crashed(head, run) {
-  const { checkpoint, command, log } = head.crash;
-  return el("div.panel", el("h2", head.state === "failed" ? "The run failed" : "The run ended without a word"), head.exit ? el("p", data(head.exit)) : null,
-    el("p", checkpoint ? ["It can go on from ", el("b", data(checkpoint)), ":"] : "There is no checkpoint to go on from."), command ? el("pre.text", data(command)) : null,
-    el("details", el("summary", `Last ${log.length} lines of the log`), el("pre.text", log.map((l) => [l.level, " ", data(l.msg), "\n"]))), el("p", el("a", { href: to(run, "log") }, "The whole log")));
+// asides are what an end without a word leaves to do, the attempts, and the lines that could not be read: under the first verdict, which keeps its height, so that nothing moves.
+function asides(head, run) {
+  return [head.crash ? crashed(head, run) : null, damage(head.problems), head.attempts.map((a) => a.text && el("p.grey", data(a.text), a.unequal?.length ? el("b.bad", `. Unequal: cycle ${a.unequal.slice(0, 5).join(", ")}`) : null))];
 }
 
-// asides are the attempts and the lines that could not be read, under the first verdict, where they move nothing.
-function asides(head) {
-  return [damage(head.problems), head.attempts.map((a) => a.text && el("p.grey", data(a.text), a.unequal?.length ? el("b.bad", `. Unequal: cycle ${a.unequal.slice(0, 5).join(", ")}`) : null))];
+// crashed says how to go on, and what the log had last.
+function crashed(head, run) {
+  const { checkpoint, command, log } = head.crash;
+  return [el("p", checkpoint ? ["It can go on from ", el("b", { title: checkpoint }, data(checkpoint.split("/").at(-1))), ":"] : "There is no checkpoint to go on from."), command && checkpoint ? el("pre.text", data(command)) : null,
+    el("details", el("summary", `Last ${log.length} lines of the log`), el("pre.text", { tabindex: 0 }, log.map((l) => [l.level, " ", data(l.msg), "\n"]))), el("p", el("a", { href: to(run, "log") }, "The whole log"))];
 }
 
 function waiting(head) {

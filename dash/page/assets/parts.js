@@ -56,12 +56,12 @@ export function swatch(name) {
 
 export const empty = (title, ...words) => el("div.empty", el("b", title), words);
 
-// damage names what of the run's files could not be read; nothing where all could.
-export function damage(bad) {
+// damage names what of the run's files could not be read, after which run it is of where there are two; nothing where all could.
+export function damage(bad, of) {
   if (!bad?.length) return null;
   const what = (p) => (p.error.startsWith(p.file + " ") ? p.error.slice(p.file.length + 1) : p.error);
-  const one = (p) => el("p.bad", data(p.file), p.offset ? ` at byte ${count(p.offset)}: ` : ": ", data(what(p)), p.n > 1 ? `, and ${count(p.n - 1)} more` : "");
-  return el("div.damage", bad.slice(0, 10).map(one), bad.length > 10 ? el("p.bad", `and ${count(bad.length - 10)} files more`) : null);
+  const one = (p) => el("p.bad", of ? el("b", of, " ") : null, data(p.file), p.offset ? ` at byte ${count(p.offset)}: ` : ": ", data(what(p)), p.n > 1 ? `, and ${count(p.n - 1)} more` : "");
+  return el("div.damage", bad.slice(0, 10).map(one), bad.length > 10 ? el("p.bad", of ? el("b", of, " ") : null, `and ${count(bad.length - 10)} files more`) : null);
 }
 
 // answering gives f, with what went wrong shown in place of its answer. A page that was left says nothing; an answer 404 may have words of its own.

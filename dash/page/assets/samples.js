@@ -33,7 +33,7 @@ export function samples(ctx) {
     try {
       const r = await ask("/samples", { q, sort: sort || null, limit: 100, after: more ? next : null, text: 1 });
       if (mine !== asking) return;
-      fill(fault, damage(r.bad));
+      fill(fault, damage(r.bad), r.remedy ? el("p.grey", data(r.remedy, 600)) : null);
       rows = more ? rows.concat(r.rows) : r.rows;
       [next, total] = [r.next, r.count];
       if (!more) {
@@ -42,7 +42,7 @@ export function samples(ctx) {
         drawHists(r.hist);
       }
       status.textContent = `${count(r.count)} of ${count(r.total)} samples, ${Math.max(1, Math.round(r.took_ms))} ms${r.more ? ". The search for text goes on as you scroll" : ""}`;
-      fill(space, rows.length ? null : r.total ? empty("No sample fits the filter", button("Take the filter away", () => change({ q: null }))) : empty("No samples yet", "They are written after each cycle."));
+      fill(space, rows.length ? null : nothing(r));
       drawn = "";
       draw();
     } catch (e) {
@@ -50,6 +50,12 @@ export function samples(ctx) {
       if (!rows.length) fill(space);
       fill(fault, failed(e), e.offset ? el("pre.text", box.value + "\n" + " ".repeat(Math.max(0, e.offset - 1)) + "^") : null);
     }
+  }
+
+  // nothing says why there is no row.
+  function nothing(r) {
+    if (r.total) return empty("No sample fits the filter", button("Take the filter away", () => change({ q: null })));
+    return r.bad.length ? empty("No sample can be read", "The index of samples is damaged; what is wrong with it, and what mends it, stands above.") : empty("No samples yet", "They are written after each cycle.");
   }
 
   function drawHead() {
@@ -89,7 +95,7 @@ export function samples(ctx) {
   }
 
   function drawHists(h) {
-    fill(hists, [["reward", "Reward"], ["len", "Length, tokens"], ["gap", "Gap, nats"]].filter(([f]) => h[f]?.counts.length).map(([f, name]) => histogram(f, name, h[f], filterBy)));
+    fill(hists, [["reward", "Reward"], ["len", "Length, tokens"], ["gap", "Gap, nats"]].filter(([f]) => h[f]?.counts.some(Boolean)).map(([f, name]) => histogram(f, name, h[f], filterBy)));
   }
 
   // filterBy takes a range of a field into the filter, in place of an earlier one.
