@@ -15,8 +15,11 @@ import (
 	rundir "furlong/metrics/run"
 )
 
-// announce says what the run will do, before it does anything.
+// announce says what the run will do, before it does anything. A plan is no result: --quiet leaves it out.
 func (j *job) announce(w io.Writer) error {
+	if j.f.talk.Quiet {
+		return nil
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(name, text string) { fmt.Fprintf(t, "%s\t%s\n", name, text) }
 	line("run", j.sayRun())

@@ -58,7 +58,7 @@ plan         no cycle: the run died after its last one, whose weights are pushed
 			if r := strikeAt(t, tt.step, 0, "kill", flags(model, dir, tt.more...)); r.code != -1 {
 				t.Fatalf("the run exits with %d, want it killed:\n%s", r.code, r.stderr)
 			}
-			got := banner(succeed(t, flags(model, dir, append(tt.more, "--resume")...)...))
+			got := banner(succeed(t, flags(model, dir, append(tt.more, "--resume", "--no-quiet")...)...))
 			if got = strings.ReplaceAll(got, dir, "DIR"); !strings.Contains(got, tt.want) {
 				t.Errorf("says\n%s\nwant\n%s", got, tt.want)
 			}
@@ -69,14 +69,30 @@ plan         no cycle: the run died after its last one, whose weights are pushed
 // A new run says what it will do, and how an earlier start ended if it ended by itself.
 func TestBannerOfABeginning(t *testing.T) {
 	model, dir := tiny(t), filepath.Join(t.TempDir(), "run")
-	first := banner(succeed(t, flags(model, dir, "--num-rollout", "3")...))
+	first := banner(succeed(t, flags(model, dir, "--num-rollout", "3", "--no-quiet")...))
 	want := "run          " + dir + ", start 1: begins anew\nplan         cycles 1 to 3 (sync), each 2 prompts by 4 samples; evaluated before the first, every 2 cycles and at the end\ncheckpoints  every 3 cycles and at the end, the newest 2 kept\n"
-	if !strings.HasSuffix(first, want) {
+	if !strings.Contains(first, want) {
 		t.Errorf("says\n%s\nwant\n%s", first, want)
 	}
-	second := banner(succeed(t, flags(model, dir, "--num-rollout", "4", "--resume")...))
+	second := banner(succeed(t, flags(model, dir, "--num-rollout", "4", "--resume", "--no-quiet")...))
 	if want := "goes on; start 1 finished in cycle 3: all cycles are done\n"; !strings.Contains(second, want) {
 		t.Errorf("says\n%s\nwant it to say %s", second, want)
+	}
+}
+
+// Asked to be quiet, a run says nothing on stderr but where its page is.
+func TestQuietHasNoPlan(t *testing.T) {
+	model := tiny(t)
+	for _, page := range []string{"--no-dash", "--dash"} {
+		r := succeed(t, flags(model, filepath.Join(t.TempDir(), "run"), "--num-rollout", "1", page)...)
+		said := banner(r)
+		if page == "--dash" {
+			said = strings.TrimPrefix(said, "furlong train: page on ")
+			_, said, _ = strings.Cut(said, "\n")
+		}
+		if said != "" || strings.Contains(r.stderr, `"level":"INFO"`) {
+			t.Errorf("with %s it says\n%s", page, r.stderr)
+		}
 	}
 }
 

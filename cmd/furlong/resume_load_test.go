@@ -29,7 +29,7 @@ func TestLoadFromAnotherRun(t *testing.T) {
 				if name == "newest" && loop != "sync" {
 					continue // the other run ended there, and drew no batch ahead
 				}
-				got := trainTiny(t, model, append(load, "--loop", loop)...)
+				got := trainTiny(t, model, append(load, "--loop", loop, "--no-quiet")...)
 				if d := got.closing(t).Digest; d != want {
 					t.Errorf("%s: weights have SHA-256 %s, want %s", name, d, want)
 				}
@@ -106,7 +106,7 @@ func TestLoadOfTheRunItself(t *testing.T) {
 	sameRun(t, finished{dir, succeed(t, args...)}, want)
 
 	empty := t.TempDir()
-	r := trainTiny(t, model, "--load", empty, "--num-rollout", "1")
+	r := trainTiny(t, model, "--load", empty, "--num-rollout", "1", "--no-quiet")
 	if !strings.Contains(r.stderr, "begins anew, since --load "+empty+" holds nothing yet") {
 		t.Errorf("banner says\n%s", banner(r.result))
 	}
@@ -174,7 +174,7 @@ func TestSaveHFRefuses(t *testing.T) {
 
 // Checkpoints without the optimizer say so: when the run begins, and when somebody wants to go on from one.
 func TestNoSaveOptim(t *testing.T) {
-	run := trainTiny(t, tiny(t), "--no-save-optim", "--num-rollout", "3")
+	run := trainTiny(t, tiny(t), "--no-save-optim", "--num-rollout", "3", "--no-quiet")
 	if !strings.Contains(run.stderr, "without the optimizer (--no-save-optim), so that no run can go on from them") {
 		t.Errorf("banner says\n%s", banner(run.result))
 	}
