@@ -2,7 +2,7 @@
 //
 // A job is two sets of devices: those that train, cut into pipeline stages, each stage shared by expert, tensor, context and data parallel ranks; and those
 // that generate, cut into engines. [Config] is what a launch line says of both, [Config.Plan] the ranks and stages that follow, [Plan.Train] and
-// [Plan.Rollout] the bytes. Without devices there is one process on the processor of one machine, and the same sums hold for it.
+// [Plan.Rollout] the bytes, [Plan.Pack] the micro-batches of a step. Without devices there is one process on the processor of one machine, and the same sums hold for it.
 //
 // Estimates are sums of products of shapes, and say so: each part has its formula beside it. Two constants are not derived from shapes: what a layer needs
 // while its gradient is computed, and what libraries of a device take. They are marked as such, and no run has confirmed them.

@@ -109,6 +109,7 @@ func (d *dryRun) printBatch(w io.Writer) {
 	b, l, f := d.Batch, d.Lengths, d.Formats
 	fmt.Fprintf(w, "cycle\t%d prompts x %d samples = %d samples; %s of %d, %d for a data parallel rank, in micro-batches of up to %d tokens\n",
 		b.Prompts, b.Each, b.Samples, several(b.Steps, "optimizer step"), b.Global, b.PerRank, b.Micro)
+	printPackings(w, b.Packings)
 	fmt.Fprintf(w, "run\t--loop %s, %d cycles: %d samples, %s\n", d.loop, b.Cycles, b.Cycles*b.Samples, several(b.AllSteps, "optimizer step"))
 	eval := ""
 	if l.Eval > 0 {
@@ -116,6 +117,15 @@ func (d *dryRun) printBatch(w io.Writer) {
 	}
 	fmt.Fprintf(w, "lengths\tcontext %d, response up to %d%s; a prompt of up to %d leaves room for all of it\n", l.Context, l.Response, eval, l.Prompt)
 	fmt.Fprintf(w, "formats\tactor %s (attention state %s), rollout %s (%s), everything else %s; masters and moments float32\n", f.Actor, f.ActorKV, f.Rollout, f.RolloutKV, f.Weights)
+}
+
+// printPackings writes the micro-batches of a step, one line for each assumption about lengths.
+func printPackings(w io.Writer, all []layout.Packing) {
+	title := "micro-batches"
+	for _, p := range all {
+		fmt.Fprintf(w, "%s\t%d a rank and step, of up to %d tokens, if %s; the fullest rank has %.3f of the mean, %.3f dealt in turn\n", title, p.PerRank, p.Largest, p.Lengths, p.Fullest, p.InTurn)
+		title = ""
+	}
 }
 
 func (d *dryRun) printMemory(w io.Writer) {

@@ -61,6 +61,8 @@ type dryBatch struct {
 	PerRank  int `json:"samples_per_step_and_data_parallel_rank"`
 	AllSteps int `json:"optimizer_steps"`
 	Micro    int `json:"tokens_per_micro_batch"`
+
+	Packings []layout.Packing `json:"micro_batches,omitempty"` // where there are several data parallel ranks
 }
 
 // dryLengths are limits in tokens.
@@ -142,6 +144,9 @@ func (f *trainFlags) dry(set *config.Set) (*dryRun, error) {
 		Command: append([]string{"furlong", "train", "--recipe", "none"}, slices.DeleteFunc(set.Given(), func(w string) bool { return w == "--dry-run" || w == "--json" })...),
 	}
 	d.read(set)
+	if d.Batch.Packings, err = plan.Pack(f.dryStep(d.Batch, d.Lengths)); err != nil {
+		d.InWay = append(d.InWay, err.Error())
+	}
 	for _, err := range append(f.hindrances(set), config.Problems(f.fits(set, cfg))...) {
 		d.InWay = append(d.InWay, err.Error())
 	}
@@ -201,6 +206,11 @@ func (f *trainFlags) dryBatch(p layout.Plan) dryBatch {
 	b.Global, b.AllSteps = b.Samples/b.Steps, b.Cycles*b.Steps
 	b.PerRank = b.Global / p.Data
 	return b
+}
+
+// dryStep returns what the micro-batches of a step depend on.
+func (f *trainFlags) dryStep(b dryBatch, l dryLengths) layout.Step {
+	return layout.Step{Samples: b.Global, Tokens: b.Micro, Longest: l.Context, Response: l.Response}
 }
 
 func (f *trainFlags) dryLengths() dryLengths {

@@ -60,7 +60,7 @@ const most = 1 << 60
 // check reports what no plan can be made of.
 func (c Config) check(lengths []int) error {
 	var errs []error
-	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf("schedule: "+format, args...)) }
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if c.Ranks < 1 {
 		bad("%d ranks, want at least 1", c.Ranks)
 	}

@@ -218,16 +218,16 @@ func TestNewRefuses(t *testing.T) {
 		c       Config
 		want    string
 	}{
-		{[]int{5, 5}, Config{Ranks: 3, Budget: 8}, "schedule: 2 samples for 3 ranks, want at least one for each"},
-		{nil, Config{Ranks: 1, Budget: 8}, "schedule: 0 samples for 1 ranks, want at least one for each"},
-		{[]int{5}, Config{Ranks: 0, Budget: 8}, "schedule: 0 ranks, want at least 1"},
-		{[]int{5}, Config{Ranks: 1}, "schedule: a budget of 0 tokens a micro-batch, want at least 1"},
-		{[]int{5, 0, -1}, Config{Ranks: 1, Budget: 8}, "schedule: sample 1 has 0 tokens, want at least 1"},
-		{[]int{5, -1}, Config{Ranks: 1, Budget: 8}, "schedule: sample 1 has -1 tokens, want at least 1"},
-		{[]int{math.MaxInt, 1}, Config{Ranks: 1, Budget: 8}, "schedule: samples 0 to 0 have more than 1152921504606846976 tokens together, which is beyond counting"},
-		{[]int{1 << 60, 1}, Config{Ranks: 1, Budget: 8}, "schedule: samples 0 to 1 have more than 1152921504606846976 tokens together, which is beyond counting"},
-		{[]int{5}, Config{Ranks: 1, Budget: 8, Deal: 2}, "schedule: deal 2, want 0 (balanced) or 1 (in turn)"},
-		{[]int{0}, Config{Ranks: -1, Budget: -1}, "schedule: -1 ranks, want at least 1\nschedule: a budget of -1 tokens a micro-batch, want at least 1\nschedule: sample 0 has 0 tokens, want at least 1"},
+		{[]int{5, 5}, Config{Ranks: 3, Budget: 8}, "2 samples for 3 ranks, want at least one for each"},
+		{nil, Config{Ranks: 1, Budget: 8}, "0 samples for 1 ranks, want at least one for each"},
+		{[]int{5}, Config{Ranks: 0, Budget: 8}, "0 ranks, want at least 1"},
+		{[]int{5}, Config{Ranks: 1}, "a budget of 0 tokens a micro-batch, want at least 1"},
+		{[]int{5, 0, -1}, Config{Ranks: 1, Budget: 8}, "sample 1 has 0 tokens, want at least 1"},
+		{[]int{5, -1}, Config{Ranks: 1, Budget: 8}, "sample 1 has -1 tokens, want at least 1"},
+		{[]int{math.MaxInt, 1}, Config{Ranks: 1, Budget: 8}, "samples 0 to 0 have more than 1152921504606846976 tokens together, which is beyond counting"},
+		{[]int{1 << 60, 1}, Config{Ranks: 1, Budget: 8}, "samples 0 to 1 have more than 1152921504606846976 tokens together, which is beyond counting"},
+		{[]int{5}, Config{Ranks: 1, Budget: 8, Deal: 2}, "deal 2, want 0 (balanced) or 1 (in turn)"},
+		{[]int{0}, Config{Ranks: -1, Budget: -1}, "-1 ranks, want at least 1\na budget of -1 tokens a micro-batch, want at least 1\nsample 0 has 0 tokens, want at least 1"},
 	} {
 		p, err := New(tt.lengths, tt.c)
 		if err == nil || err.Error() != tt.want || p.Ranks != nil {
