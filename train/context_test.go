@@ -243,6 +243,7 @@ func (k *contextual) EmbedBackward(dtable, dy *tensor.Tensor, ids []int32) {
 // A step whose rows are shared out among context parallel ranks is the step of one: every bit of its logprobs and its loss, and gradients but for how their sums
 // over tokens are grouped. Micro-batches of one sequence are cut as a rank cuts it, micro-batches of several across them.
 func TestContextParallelRanks(t *testing.T) {
+	long(t)
 	fast := cpu.New(1)
 	defer fast.Close()
 	for _, tt := range []struct {

@@ -78,6 +78,7 @@ func paddedStep(t *testing.T, e *Engine, b *rl.Batch, pad padding) (p pulling, t
 // Sequences that are packed and sequences that are padded are the same step, in every bit of logprobs, loss and gradients: no token reads what comes after it or what
 // belongs to another sequence, and a row that no loss reads adds zeros. Padding up to a multiple of a compressor's rate closes windows that the sequence left open.
 func TestPaddingDoesNotMatter(t *testing.T) {
+	long(t)
 	for _, format := range []string{"bf16", "fp8"} {
 		c := settings()
 		c.MaxTokens, c.FreezeGate, c.Format = 60, false, format

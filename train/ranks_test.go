@@ -140,7 +140,7 @@ func oneRank(t *testing.T, e *Engine, b *rl.Batch) pulling {
 	return pullingOf(e, sums)
 }
 
-// shareOf computes what a rank with some of the samples adds up: its tokens count what plain says, which knows of no other rank. What the step as a whole
+// shareOf computes what a rank with some of the samples adds up: its tokens count what plain says, which knows of no other rank, or with nil what the step says. What the step as a whole
 // says of its samples (advantages, the mean of importance weights, tokens that are spared) every rank is told.
 func shareOf(t *testing.T, e *Engine, b *rl.Batch, mine []int, plain func(s *rl.Sample) float64) pulling {
 	t.Helper()
@@ -155,9 +155,12 @@ func shareOf(t *testing.T, e *Engine, b *rl.Batch, mine []int, plain func(s *rl.
 	ld.samples = nil
 	for _, i := range mine {
 		s := b.Samples[i]
-		w := ld.whole[s]
-		w.Weight = plain(s)
-		ld.whole[s], ld.samples = w, append(ld.samples, s)
+		if plain != nil {
+			w := ld.whole[s]
+			w.Weight = plain(s)
+			ld.whole[s] = w
+		}
+		ld.samples = append(ld.samples, s)
 	}
 	loud, silent := e.audible(ld.samples)
 	sums, err := e.fill(t.Context(), ld, loud, silent)
@@ -259,29 +262,26 @@ func TestDataParallelRanks(t *testing.T) {
 				}
 				ways["as scheduled"] = planned(t, aged(1, 3, 4), n, 60)
 				for way, parts := range ways {
-					got := add(t, ranks, c, parts)
+					plain, by := plainly(c, aged(1, 3, 4))
+					got := add(t, ranks, parts, plain)
+					got.scale(1 / by)
 					got.wantClose(t, fmt.Sprintf("%d ranks, %s", n, way), want, regrouped)
 				}
 			}
+			got := add(t, ranks, shards(12, 4)["none for the first"], nil) // divided before it is added, not after
+			got.wantClose(t, "ranks that know the step's weights", want, regrouped)
 		})
 	}
 }
 
-// add returns the step of ranks that have these samples.
-func add(t *testing.T, ranks []*Engine, c Config, parts [][]int) pulling {
+// add returns the sums over ranks that have these samples, in the order of ranks.
+func add(t *testing.T, ranks []*Engine, parts [][]int, plain func(s *rl.Sample) float64) pulling {
 	t.Helper()
-	plain, by := plainly(c, aged(1, 3, 4))
-	var sum pulling
-	for r, mine := range parts {
-		p := shareOf(t, ranks[r], aged(1, 3, 4), mine, plain)
-		if r == 0 {
-			sum = p
-		} else {
-			sum.add(p)
-		}
+	all := shareOf(t, ranks[0], aged(1, 3, 4), parts[0], plain)
+	for r, mine := range parts[1:] {
+		all.add(shareOf(t, ranks[r+1], aged(1, 3, 4), mine, plain))
 	}
-	sum.scale(1 / by)
-	return sum
+	return all
 }
 
 // Two samples that hold the same response, of which each trains what the other masks, pull as one that trains all of it where tokens are what is counted. They
