@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"furlong/reward/mathexpr"
 )
 
 // longestAnswer is the most bytes of an answer that are looked at.
@@ -181,13 +183,23 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80
 }
 
-// lastHashes returns the rest of the last line with ####, which is how GSM8K writes answers.
+// beforeWords matches a number with words behind it in which no other number is.
+var beforeWords = regexp.MustCompile(`^\s*(\$?-?\d+(?:,\d+)*(?:\.\d+)?)[,;:]?\s+\D*$`)
+
+// lastHashes returns the rest of the last line with ####, which is how GSM8K writes answers, without the words that may follow
+// the number there: 42 apples.
 func lastHashes(text string) (string, bool) {
 	i := strings.LastIndex(text, "####")
 	if i < 0 {
 		return "", false
 	}
-	return firstLine(text[i+len("####"):]), true
+	line := firstLine(text[i+len("####"):])
+	if m := beforeWords.FindStringSubmatch(line); m != nil {
+		if _, whole := mathexpr.IsLiteral(line); !whole {
+			return m[1], true
+		}
+	}
+	return line, true
 }
 
 // lastTags returns what stands in the last <answer>...</answer>.

@@ -38,7 +38,9 @@ func (l *lexer) strictRune(r rune) error {
 	switch {
 	case r == 'ℝ':
 		l.add(command, "mathbb")
+		l.add(symbol, "{")
 		l.add(letter, "r")
+		l.add(symbol, "}")
 	case small >= 'α' && small <= 'ω':
 		l.add(command, greek[small-'α'])
 	case unicode.IsSpace(r):
@@ -49,10 +51,15 @@ func (l *lexer) strictRune(r rune) error {
 	return nil
 }
 
+// strictFunctions are functions of matrices and whole numbers that are seen within any run of letters: there is a trace in true.
+var strictFunctions = strings.Fields("tr orth norm rank diag floor ceil gcd lcm rows cols eig rref svd hstack vstack zeros ones")
+
 // strictLetters adds the letters of a run. A d before another letter or a command is one name with it: dx.
 func (l *lexer) strictLetters(run string) error {
-	if strings.HasPrefix(run, "true") {
-		return fmt.Errorf("%q has no meaning here", run)
+	for _, name := range strictFunctions {
+		if strings.Contains(run, name) {
+			return fmt.Errorf("%q in %q stands without an argument", name, run)
+		}
 	}
 	for i := 0; i < len(run); i++ {
 		if run[i] == 'd' && i+1 < len(run) {

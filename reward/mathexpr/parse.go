@@ -350,11 +350,15 @@ func (p *parser) sum() (*Node, error) {
 		switch {
 		case t.is("+") || t.is("-"):
 			p.at++
+			minus := !p.strict && t.is("+") && p.accept("-")
+			for p.plain && (p.peek().is("-") || p.peek().is("+")) {
+				minus = minus != p.take().is("-")
+			}
 			next, err := p.term()
 			if err != nil {
 				return nil, err
 			}
-			if t.is("-") {
+			if t.is("-") != minus {
 				next = of(Neg, next)
 			}
 			if n.Kind == Add {

@@ -95,10 +95,19 @@ func (p *parser) enclosed() (*Node, error) {
 		return nil, fmt.Errorf("%q where a value is wanted", open)
 	}
 	p.bars = 0
+	from := p.at
 	items, separated, err := p.items(!p.strict && (open == "(" || open == "{"))
 	p.bars = bars
 	if err != nil {
 		return nil, err
+	}
+	if t := p.peek(); t.kind == command && t.text == "choose" && open == "{" && len(items) == 1 && !separated && p.at > from {
+		p.at++
+		below, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		items = []*Node{named(Call, "binomial", items[0], below)}
 	}
 	last := p.peek()
 	if last.kind != symbol || !strings.Contains(closer, last.text) || last.text == "}" && open != "{" {
@@ -266,6 +275,9 @@ func (p *parser) call(name string) (*Node, error) {
 
 // decorated reads a letter under a mark as a name of its own.
 func (p *parser) decorated(mark string) (*Node, error) {
+	if p.strict && !p.peek().is("{") {
+		return nil, fmt.Errorf("\\%s without braces", mark)
+	}
 	n, err := p.one()
 	if err != nil {
 		return nil, err
@@ -294,7 +306,9 @@ func (p *parser) function(name string) (*Node, error) {
 			power, err = p.value()
 		case p.peek().is("_") && strings.HasPrefix(name, "lo") && base == nil:
 			p.at++
-			base, err = p.one()
+			if base, err = p.one(); err == nil && p.strict && base.Kind == Constant && p.tokens[p.at-1].kind == letter {
+				base = named(Symbol, base.Name) // \log_e has a variable for its base
+			}
 		}
 		if err != nil {
 			return nil, err

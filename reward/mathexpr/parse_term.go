@@ -91,7 +91,7 @@ func (p *parser) begins() bool {
 }
 
 // noFactor are commands with which no factor begins.
-var noFactor = set("to rightarrow implies Rightarrow approx sim equiv cong parallel perp notin subset subseteq ldots dots cdots vdots mod pmod bmod text")
+var noFactor = set("choose to rightarrow implies Rightarrow approx sim equiv cong parallel perp notin subset subseteq ldots dots cdots vdots mod pmod bmod text")
 
 // factor reads an operand with powers and what else may stand behind it.
 func (p *parser) factor() (*Node, error) {
@@ -200,6 +200,8 @@ func (p *parser) exponent() (*Node, error) {
 	case t.is("{") && p.tokens[p.at+1].is("'") && p.tokens[p.at+2].is("}"):
 		p.at += 3
 		return named(Symbol, "'"), nil
+	case p.strict && (t.is("-") || t.is("+")):
+		return nil, errors.New("an exponent with a sign and no braces")
 	case t.is("-") || t.is("+"):
 		p.at++
 		n, err := p.value()

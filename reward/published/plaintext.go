@@ -10,16 +10,22 @@ var characters = map[string]string{
 	"alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "varepsilon": "ε", "zeta": "ζ", "eta": "η", "theta": "θ", "iota": "ι", "kappa": "κ",
 	"lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "pi", "rho": "ρ", "sigma": "σ", "tau": "τ", "upsilon": "υ", "phi": "ϕ", "varphi": "φ", "chi": "χ",
 	"psi": "ψ", "omega": "ω", "Gamma": "Γ", "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
-	"cdot": "*", "times": "*", "div": "÷", "pm": "±", "mp": "∓", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠", "in": "∈", "notin": "∉",
+	"cdot": "*", "times": "*", "div": "÷", "pm": "±", "mp": "∓", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "neq": "≠", "in": "∈", "notin": "∉",
 	"cup": "U", "cap": "∩", "infty": "inf", "emptyset": "∅", "varnothing": "∅", "circ": "∘", "ldots": "…", "cdots": "⋯", "dots": "…", "to": "→",
 	"rightarrow": "→", "Rightarrow": "⇒", "approx": "≈", "equiv": "≡", "sim": "∼", "angle": "∠", "perp": "⊥", "parallel": "∥", "mid": "|", "vert": "|",
 	"lvert": "|", "rvert": "|", "lfloor": "⌊", "rfloor": "⌋", "lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "setminus": "∖", "subset": "⊂",
-	"subseteq": "⊆", "partial": "∂", "nabla": "∇", "sum": "∑", "prod": "∏", "int": "∫", "star": "⋆", "ast": "∗", "prime": "′", "ell": "ℓ", "forall": "∀", "exists": "∃",
-	"sin": "sin", "cos": "cos", "tan": "tan", "cot": "cot", "sec": "sec", "csc": "csc", "log": "log", "ln": "ln", "exp": "exp", "arcsin": "arcsin",
-	"arccos": "arccos", "arctan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "max": "max", "min": "min", "gcd": "gcd", "det": "det", "lim": "lim",
-	"deg": "deg", "dim": "dim", "mod": "mod", "quad": "  ", "qquad": "    ", ",": " ", ";": " ", ":": " ", ">": " ", " ": " ", "!": "", "{": "{", "}": "}", "%": "%", "&": "&", "#": "#",
-	"_": "_", "$": "$", `\`: "\n", "|": "∥", "backslash": `\`, "degree": "°", "lbrace": "{", "rbrace": "}", "land": "∧", "lor": "∨", "wedge": "∧", "vee": "∨", "neg": "¬",
+	"subseteq": "⊆", "partial": "∂", "nabla": "∇", "sum": "∑", "prod": "∏", "int": "∫", "star": "⋆", "ast": "∗", "prime": "'", "ell": "ℓ", "forall": "∀", "exists": "∃",
+	"sin": "sin", "cos": "cos", "tan": "tan", "log": "log", "ln": "ln", "exp": "exp", "arcsin": "arcsin",
+	"arccos": "arccos", "arctan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "max": "max", "min": "min", "lim": "lim",
+	"quad": "  ", "qquad": "    ", ",": " ", ";": " ", ":": " ", " ": " ", "!": "", "{": "{", "}": "}", "%": "%", "&": "&", "#": "#",
+	"_": "_", "$": "$", `\`: "\n", "backslash": `\`, "lbrace": "{", "rbrace": "}", "wedge": "∧", "vee": "∨",
 	"cong": "≅", "propto": "∝", "complement": "∁", "square": "□", "bullet": "∙", "oplus": "⊕", "otimes": "⊗",
+	"surd": "√", "flat": "♭", "dagger": "†", "vdots": "⋮", "dotsc": "…", "oint": "∮", "bigcap": "⋂", "rVert": "‖", "leqslant": "⩽", "supset": "⊃",
+	"iint": "∬", "geqslant": "⩾", "prec": "≺", "vdash": "⊢", "Vert": "‖", "bigcup": "⋃", "Leftarrow": "⇐", "simeq": "≃", "inf": "inf", "vartheta": "ϑ",
+	"asymp": "≍", "because": "∵", "longrightarrow": "⟶", "downarrow": "↓", "aleph": "ℵ", "Leftrightarrow": "⇔", "top": "⊤", "Upsilon": "Υ",
+	"therefore": "∴", "doteq": "≐", "ominus": "⊖", "lnot": "¬", "diamond": "♢", "gg": "≫", "supseteq": "⊇", "nmid": "∤", "varsigma": "ς",
+	"leftarrow": "←", "mapsto": "↦", "leftrightarrow": "↔", "hbar": "ħ", "succ": "≻", "varpi": "ϖ", "ll": "≪", "wp": "℘", "uparrow": "↑", "ni": "∋",
+	"varrho": "ϱ", "triangleleft": "◃", "sharp": "♯", "natural": "♮", "lVert": "‖", "blacksquare": "▪", "ddots": "⋱", "sup": "sup", "hookrightarrow": "↪",
 }
 
 // marks are commands that put a mark on a letter.
@@ -95,6 +101,9 @@ func (p *plainer) until(closer byte) (string, bool) {
 				return "", false
 			}
 			out.WriteString(text)
+		case c == '&':
+			p.at++
+			out.WriteString("   ")
 		case c == '~':
 			p.at++
 			out.WriteRune('\u00a0')
@@ -191,7 +200,10 @@ func (p *plainer) argument() (string, bool) {
 	return first, true
 }
 
-// environment converts a matrix to [ a b; c d ].
+// bracketed are the environments that become [ a b; c d ].
+var bracketed = map[string]bool{"pmatrix": true, "bmatrix": true, "smallmatrix": true, "array": true}
+
+// environment converts a matrix to [ a b; c d ], and what another holds as it stands there.
 func (p *plainer) environment() (string, bool) {
 	name, ok := p.argument()
 	finish := `\end{` + name + "}"
@@ -204,7 +216,12 @@ func (p *plainer) environment() (string, bool) {
 		p.at += len(finish)
 	}
 	p.at += len(body)
-	if !strings.HasSuffix(strings.TrimSuffix(name, "*"), "matrix") && name != "array" {
+	if name == "array" { // its columns
+		if i := strings.IndexByte(body, '}'); strings.HasPrefix(body, "{") && i > 0 {
+			body = body[i+1:]
+		}
+	}
+	if !bracketed[name] {
 		return p.part(body)
 	}
 	var rows []string

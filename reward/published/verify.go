@@ -246,6 +246,9 @@ func (v *verifier) isEmpty(n *mathexpr.Node) bool {
 
 // sets compares where at least one is a set; a value is the set of itself.
 func (v *verifier) sets(g, a *mathexpr.Node) bool {
+	if equal, known := v.steps.SameSpans(g, a); known {
+		return equal
+	}
 	single := func(n *mathexpr.Node) *mathexpr.Node {
 		if isSet(n) {
 			return n
@@ -276,8 +279,10 @@ func (v *verifier) sets(g, a *mathexpr.Node) bool {
 	case gi || ai:
 		return false
 	case gathers(g) && a.Kind == mathexpr.Tuple:
-		return v.anyOrder(g.Args, a.Args)
-	case g.Kind == mathexpr.Tuple && (a.Kind == mathexpr.Tuple || gathers(a)):
+		return v.anyOrder(distinct(g.Args), a.Args)
+	case g.Kind == mathexpr.Tuple && gathers(a):
+		return v.inOrder(g.Args, distinct(a.Args))
+	case g.Kind == mathexpr.Tuple && a.Kind == mathexpr.Tuple:
 		return v.inOrder(g.Args, a.Args)
 	}
 	return false
