@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"furlong/api/sglang"
 )
 
 // A gate says which key a route asks for.
@@ -80,10 +82,11 @@ func (s *Server) gated(rt route) http.HandlerFunc {
 	}
 }
 
-// outer is around everything: any origin may ask, and a panic is one request's.
+// outer is around everything: answers name the process, any origin may ask, and a panic is one request's.
 func (s *Server) outer(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer s.recovered(w, r)
+		w.Header().Set(sglang.ProcessHeader, s.process)
 		if r.Header.Get("Origin") != "" {
 			anyOrigin(w, r)
 			if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -77,6 +78,7 @@ type Server struct {
 	log       *slog.Logger
 	now       func() time.Time
 	started   time.Time
+	process   string // names this process, and no other
 
 	jobs     registry
 	updates  updates
@@ -110,7 +112,7 @@ func New(cfg Config, e Engine, parts Parts) (*Server, error) {
 	if parts.Clock == nil {
 		parts.Clock = time.Now
 	}
-	s := &Server{cfg: cfg, engine: e, parts: parts, preferred: preferred, log: parts.Log, now: parts.Clock, started: parts.Clock()}
+	s := &Server{cfg: cfg, engine: e, parts: parts, preferred: preferred, log: parts.Log, now: parts.Clock, started: parts.Clock(), process: rand.Text()}
 	s.every.Store(int64(cfg.StreamEvery))
 	s.verbose.Store(cfg.LogRequests)
 	s.name.Store(&parts.Model.Name)

@@ -7,7 +7,9 @@
 //
 // A server that fails gets no work until it has done some: a token, under the right weights. One that holds other weights than the last update gave, as a process
 // does that was started anew, is given those again, and gets work when it has said, and where it can attested, that it holds them; what refuses them thrice gets none
-// before the next update. So the only server of a run may be restarted while it generates: what it had in hand is drawn anew. All of this is counted ([Stats]) and said.
+// before the next update. So the only server of a run may be restarted while it generates: what it had in hand is drawn anew.
+// A restart shows in the first answer: `furlong serve` names its process in all of them, and other servers call their weights otherwise. A server that was given weights and did not prove them
+// generates no more until it has. All of this is counted ([Stats]) and said.
 //
 // A request that goes on after what was begun ([rl.Request].Begun) sends these tokens behind the prompt's, and [Engine.Abort] ends requests by their names at
 // their servers. `furlong serve` is told where the response began, and goes on with it bit for bit. SGLang can't be told: under deterministic inference its

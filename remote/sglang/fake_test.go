@@ -41,6 +41,7 @@ type fake struct {
 
 	policy  rltest.Policy
 	attests bool
+	process string              // what it calls its process; "" if it does not say
 	dead    bool                // nobody answers
 	fate    func(*http.Request) // decides about life and death before each request
 	blind   []string            // labels other than of given weights under which it was asked for samples
@@ -68,6 +69,9 @@ func newFake(t *testing.T, p rltest.Policy) *fake {
 		}
 		f.mu.Lock()
 		before, dead := f.before, f.dead
+		if f.process != "" {
+			rw.Header().Set(api.ProcessHeader, f.process)
+		}
 		if dead {
 			f.mu.Unlock()
 			panic(http.ErrAbortHandler)

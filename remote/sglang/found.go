@@ -15,6 +15,7 @@ type Found struct {
 	Version string // of the server program
 	Model   string // path
 	Label   string // of the weights
+	Process string // the process that answered; "" if it does not say
 	Context int    // tokens, 0 if it does not say
 	Running int    // most requests at a time, 0 if it does not say
 	Experts bool   // it can tell which experts tokens went to
@@ -58,7 +59,7 @@ func (w *wire) look(ctx context.Context, url string) (Found, error) {
 		"/begin_weight_update": &f.Session, "/update_weights_from_stream": &f.Stream, "/weights_checker": &f.Checker, "/v1/loads": &f.Loads,
 	} {
 		var err error
-		if *has, err = w.knows(ctx, url, path); err != nil {
+		if *has, f.Process, err = w.knows(ctx, url, path); err != nil {
 			return f, err
 		}
 	}
@@ -74,18 +75,18 @@ func (w *wire) either(ctx context.Context, url, path, older string, to any) erro
 	return err
 }
 
-// knows asks whether a server has a path, by a method that changes nothing there: 405 means that it has it for others.
-func (w *wire) knows(ctx context.Context, url, path string) (bool, error) {
-	_, err := w.call(ctx, http.MethodOptions, url, path, "", nil, 0)
+// knows asks whether a server has a path, by a method that changes nothing there: 405 means that it has it for others. It returns also which process answers.
+func (w *wire) knows(ctx context.Context, url, path string) (has bool, process string, err error) {
+	_, process, err = w.send(ctx, http.MethodOptions, url, path, "", nil, 0)
 	switch s := status(err); {
 	case err == nil, s == http.StatusMethodNotAllowed, s == http.StatusBadRequest:
-		return true, nil
+		return true, process, nil
 	case s == http.StatusNotFound:
-		return false, nil
+		return false, process, nil
 	case s != 0:
-		return false, fmt.Errorf("is %s there: %w", path, err)
+		return false, process, fmt.Errorf("is %s there: %w", path, err)
 	}
-	return false, err
+	return false, process, err
 }
 
 // await looks at a server until it answers and has generated a token, or the patience of the settings is over.

@@ -180,14 +180,14 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight
 	e.tries++
 	x := &reading{r: r, rid: fmt.Sprintf("%s-%d-%d-%d-%d", e.name, r.Prompt.Group, r.Index, r.ID, e.tries), sent: e.version, shape: e.opt.Routes}
 	salt, number, starts := s.salt, e.tries, s.found.Starts
-	strange := s.strange
+	strange, process := s.strange, s.found.Process
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	s.live[number] = end
 	e.mu.Unlock()
 	x.a = &sglang.Answer{}
 	stop := e.insist(inner, s, x.rid, f, end)
-	err := e.wire.post(inner, s.url, "/generate", ask(r, x.rid, salt, starts), x.a)
+	by, err := e.wire.ask(inner, s.url, "/generate", ask(r, x.rid, salt, starts), x.a)
 	stop()
 	e.mu.Lock()
 	delete(s.live, number)
@@ -199,8 +199,11 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight
 	x.given = e.given // an update may have come in between
 	unproved := s.strange != strange
 	e.mu.Unlock()
-	if unproved {
+	switch {
+	case unproved:
 		return nil, errUnproved
+	case by != process && by != "" && process != "":
+		return nil, errOther
 	}
 	sample, err := x.sample()
 	if x.stray {
@@ -212,6 +215,9 @@ func (e *Engine) attempt(ctx context.Context, s *server, r rl.Request, f *flight
 // errUnproved is of an answer that came of a server which was found to hold other weights after it was asked: it may be of weights that the server was given again, and that
 // nobody had looked at yet.
 var errUnproved = fmt.Errorf("%w: they were found while the request was there, so what it was drawn under is not known", errStale)
+
+// errOther is of an answer by another process than the one that was given the weights: whatever it calls its own, they have to be proved first.
+var errOther = fmt.Errorf("%w: another process answers than the one that was given the last ones", errStale)
 
 // strayed counts responses that ended where the request did not say that they end. The first is a line.
 func (e *Engine) strayed(s *server, a *rl.Sample) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"furlong/api/sglang"
@@ -22,6 +24,9 @@ func (e *Engine) givenUp(s *server) bool {
 // revive has a lost server prove that it can be used. One that holds other weights, as a process does that was started anew, is given those that the others serve.
 func (e *Engine) revive(ctx context.Context, s *server) error {
 	err := e.prove(ctx, s)
+	if err == nil {
+		return e.meetAgain(ctx, s)
+	}
 	if !errors.Is(err, errStale) {
 		return err
 	}
@@ -59,13 +64,18 @@ func (e *Engine) refuses(s *server, p *parcel, why error) {
 	e.log.Error("rollout server did not take the weights again", "url", s.url, "version", p.version.String(), "why", why.Error(), "refusals", s.refusal, "at_most", mostRefusals)
 }
 
-// heal gives a server the version that is served. It counts as back when it attests that version and has generated a token.
+// heal gives a server the version that is served. It counts as back when it attests that version and has generated a token. One that has refused it goes on with what it had before,
+// for it may serve others; one of which nobody knows what it holds now stays paused.
 func (e *Engine) heal(ctx context.Context, s *server, p *parcel) error {
 	began := time.Now()
 	if err := e.meetAgain(ctx, s); err != nil {
 		return err
 	}
 	a, err := e.giveTo(ctx, s, p)
+	if e.doubts(s) {
+		e.strand(s, err)
+		return err
+	}
 	if on := e.goOn(ctx, s); err == nil {
 		err = on
 	}
@@ -76,6 +86,24 @@ func (e *Engine) heal(ctx context.Context, s *server, p *parcel) error {
 		e.healed(s, p, a, time.Since(began))
 	}
 	return err
+}
+
+// doubts reports whether nobody knows what a server holds: it was given weights, and did not prove them.
+func (e *Engine) doubts(s *server) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return s.doubt
+}
+
+// strand ends the requests that are at a server which stays paused: they would wait there.
+func (e *Engine) strand(s *server, why error) {
+	e.log.Warn("rollout server stays paused: what it holds is not proved", "url", s.url, "why", why.Error())
+	e.mu.Lock()
+	ends := slices.Collect(maps.Values(s.live))
+	e.mu.Unlock()
+	for _, end := range ends {
+		end(errUnproved)
+	}
 }
 
 // meetAgain gets to know a server that may be another process than before, with other flags.
@@ -109,12 +137,21 @@ func lesser(was, is Found) error {
 	return nil
 }
 
-// giveTo gives a lost server a version and has it confirm that it serves it.
+// giveTo gives a server a version and has it confirm that it serves it.
 func (e *Engine) giveTo(ctx context.Context, s *server, p *parcel) (a rl.Attestation, err error) {
-	if err = e.push(ctx, s, p); err == nil {
-		a, err = e.confirm(ctx, s, p)
+	if err = e.push(ctx, s, p); err != nil {
+		return a, err
 	}
+	a, err = e.confirm(ctx, s, p)
+	e.doubt(s, err != nil)
 	return a, err
+}
+
+// doubt notes whether nobody knows what a server holds.
+func (e *Engine) doubt(s *server, doubt bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s.doubt = doubt
 }
 
 // goOn has a server go on that was paused, even if ctx has ended: it may serve others.

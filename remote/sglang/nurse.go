@@ -138,20 +138,20 @@ func (e *Engine) miss(s *server, err error) {
 // errStale says that a server holds other weights than it was given last.
 var errStale = errors.New("other weights")
 
-// prove has a server show that it goes on, generates, and holds the right weights.
+// prove has a server show that it holds the right weights, goes on, and generates. One that holds others goes on with nothing.
 func (e *Engine) prove(ctx context.Context, s *server) error {
 	short, cancel := context.WithTimeout(ctx, visitPatience)
 	defer cancel()
-	if err := e.wire.post(short, s.url, "/continue_generation", struct{}{}, nil); err != nil {
-		return err
-	}
-	if err := e.wire.get(short, s.url, "/health_generate", nil); err != nil {
-		return err
-	}
 	e.mu.Lock()
 	v, state := e.version, e.state
 	e.mu.Unlock()
-	return e.holds(short, s, v, state)
+	if err := e.holds(short, s, v, state); err != nil {
+		return err
+	}
+	if err := e.wire.post(short, s.url, "/continue_generation", struct{}{}, nil); err != nil {
+		return err
+	}
+	return e.wire.get(short, s.url, "/health_generate", nil)
 }
 
 // holds asks a server whether it serves a version: under its label, and, where the server attests weights, in the very bytes.

@@ -23,12 +23,12 @@ func each(servers []*server, do func(*server) error) []error {
 	return errs
 }
 
-// letGo has servers go on that were paused for an update and did not take it. They may serve others.
+// letGo has servers go on that were paused for an update and did not take it: they have what they had, and may serve others. Those of which that is not known stay paused.
 func (e *Engine) letGo(ctx context.Context) {
 	e.mu.Lock()
 	var held []*server
 	for _, s := range e.servers {
-		if s.held && s.down != nil {
+		if s.held && s.down != nil && !s.doubt {
 			held = append(held, s)
 		}
 		s.held = false

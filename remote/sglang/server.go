@@ -22,6 +22,7 @@ type server struct {
 
 	down    error // why it gets no work; nil while it does
 	stale   bool  // it holds other weights: it must be given the right ones
+	doubt   bool  // it was given weights and did not prove them: it must not go on
 	strange int   // times that it was found to hold other weights
 	refusal int   // times in a row that it did not take the version that is served
 	again   time.Time
@@ -192,7 +193,7 @@ func (e *Engine) back(s *server) {
 	if !e.since.IsZero() {
 		e.stats.Away += now.Sub(e.since)
 	}
-	s.down, s.stale, s.refusal, s.again, s.delay, e.since = nil, false, 0, time.Time{}, 0, time.Time{}
+	s.down, s.stale, s.doubt, s.refusal, s.again, s.delay, e.since = nil, false, false, 0, time.Time{}, 0, time.Time{}
 	e.stats.Back++
 	e.log.Info("rollout server is back", "url", s.url, "away", now.Sub(s.lost).Round(time.Millisecond).String())
 	e.wake()

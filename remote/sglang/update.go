@@ -146,14 +146,19 @@ func (e *Engine) push(ctx context.Context, s *server, p *parcel) error {
 	if err := e.flush(ctx, s, p.label); err != nil {
 		return err
 	}
+	var err error
 	switch by := e.transport(s); {
 	case by == stream && p.tensors != nil:
-		return e.stream(ctx, s, p)
+		err = e.stream(ctx, s, p)
 	case by == disk && p.folder != "":
-		return e.load(ctx, s, p)
+		err = e.load(ctx, s, p)
 	default:
 		return fmt.Errorf("it gets weights by %s now, and version %v was not made ready for that", by, p.version)
 	}
+	if err != nil && passing(err) { // had it said no, it would have what it had
+		e.doubt(s, true)
+	}
+	return err
 }
 
 // lostPatience is how long an update waits for a server that was lost before.

@@ -94,12 +94,18 @@ func isAdmin(path string) bool {
 
 // call sends a request and returns the body of its answer, which must be a success.
 func (w *wire) call(ctx context.Context, method, url, path string, kind string, body io.Reader, size int64) ([]byte, error) {
+	text, _, err := w.send(ctx, method, url, path, kind, body, size)
+	return text, err
+}
+
+// send is call; it returns also the name of the process that answered, "" where servers don't say.
+func (w *wire) send(ctx context.Context, method, url, path string, kind string, body io.Reader, size int64) (text []byte, process string, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, url+path, body)
 	if err != nil {
 		if c, ok := body.(io.Closer); ok {
 			_ = c.Close() // as the transport would
 		}
-		return nil, err
+		return nil, "", err
 	}
 	req.ContentLength = size
 	if kind != "" {
@@ -115,23 +121,24 @@ func (w *wire) call(ctx context.Context, method, url, path string, kind string, 
 	return w.answer(req, path)
 }
 
-func (w *wire) answer(req *http.Request, path string) ([]byte, error) {
+func (w *wire) answer(req *http.Request, path string) (text []byte, process string, err error) {
 	path, _, _ = strings.Cut(path, "?")
 	resp, err := w.http.RoundTrip(req)
 	if err != nil {
-		return nil, goneError{fmt.Errorf("%s: %w", path, err)}
+		return nil, "", goneError{fmt.Errorf("%s: %w", path, err)}
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(resp.Body, longestAnswer+1))
+	process = resp.Header.Get(sglang.ProcessHeader)
+	text, err = io.ReadAll(io.LimitReader(resp.Body, longestAnswer+1))
 	switch {
 	case err != nil:
-		return nil, cutError{fmt.Errorf("%s: %w", path, err)}
+		return nil, process, cutError{fmt.Errorf("%s: %w", path, err)}
 	case len(text) > longestAnswer:
-		return nil, fmt.Errorf("%s answers more than %d bytes", path, longestAnswer)
+		return nil, process, fmt.Errorf("%s answers more than %d bytes", path, longestAnswer)
 	case resp.StatusCode != http.StatusOK:
-		return nil, &statusError{path, resp.StatusCode, sglang.Complaint(text)}
+		return nil, process, &statusError{path, resp.StatusCode, sglang.Complaint(text)}
 	}
-	return text, nil
+	return text, process, nil
 }
 
 // get reads what a path tells into to; nil is for text that nobody reads.
@@ -148,18 +155,24 @@ func (w *wire) get(ctx context.Context, url, path string, to any) error {
 
 // post sends a body as JSON and reads the answer into to, unless that is nil.
 func (w *wire) post(ctx context.Context, url, path string, body, to any) error {
+	_, err := w.ask(ctx, url, path, body, to)
+	return err
+}
+
+// ask is post; it returns also the name of the process that answered, "" where servers don't say.
+func (w *wire) ask(ctx context.Context, url, path string, body, to any) (process string, err error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	text, err := w.call(ctx, http.MethodPost, url, path, "application/json", bytes.NewReader(raw), int64(len(raw)))
+	text, process, err := w.send(ctx, http.MethodPost, url, path, "application/json", bytes.NewReader(raw), int64(len(raw)))
 	if err != nil || to == nil {
-		return err
+		return process, err
 	}
 	if err := json.Unmarshal(text, to); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return process, fmt.Errorf("%s: %w", path, err)
 	}
-	return nil
+	return process, nil
 }
 
 // unreached reports whether nobody was there to take a request.
