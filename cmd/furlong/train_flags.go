@@ -3,8 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"furlong/config"
 	"furlong/data"
@@ -62,7 +66,15 @@ func (f runFlags) Validate() error {
 	if f.Resume && f.Dir == "" {
 		resume = errors.New("--resume needs --run-dir: which run shall go on?")
 	}
-	return errors.Join(keep, routes, resume)
+	return errors.Join(keep, routes, resume, f.checkID())
+}
+
+// checkID reports a name that the files and pages of a run could not write down as it is.
+func (f runFlags) checkID() error {
+	if !utf8.ValidString(f.ID) || strings.ContainsFunc(f.ID, unicode.IsControl) {
+		return fmt.Errorf("--run-id is %q, want a name in UTF-8 without control characters", f.ID)
+	}
+	return nil
 }
 
 // sampleFlags say how responses are drawn.
@@ -81,10 +93,17 @@ func defaultSample() sampleFlags {
 // check reports everything that is wrong with f, in the words of flags that begin with prefix.
 func (f sampleFlags) check(prefix string) error {
 	flag := func(name string) string { return "--" + prefix + "-" + name }
-	return sample.Validate(f.parameters(), sample.Names{
+	var extreme error
+	if t := f.Temperature; t > 0 && t < coldest || t > hottest && !math.IsInf(t, 1) {
+		extreme = fmt.Errorf("%s is %v, want 0, or %v to %v", flag("temperature"), t, coldest, hottest)
+	}
+	return errors.Join(extreme, sample.Validate(f.parameters(), sample.Names{
 		Temperature: flag("temperature"), TopP: flag("top-p"), TopK: flag("top-k"), MinP: flag("min-p"), MaxTokens: flag("max-response-len"),
-	})
+	}))
 }
+
+// Temperatures that logits are divided by. Beyond these bounds the quotients are all alike, or overflow: whoever asks for more means 0, or has a digit too many.
+const coldest, hottest = 1e-6, 1e6
 
 // parameters returns f as sampling knows it: -1, which means all, is 0 there.
 func (f sampleFlags) parameters() rl.Sampling {
