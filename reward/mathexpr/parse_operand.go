@@ -160,6 +160,9 @@ func (p *parser) command(name string) (*Node, error) {
 	case "frac":
 		return p.two(Div)
 	case "binom":
+		if p.strict && p.peek().kind == digits && len(p.peek().text) > 1 {
+			return nil, errors.New("\\binom of a number")
+		}
 		n, err := p.two(Call)
 		if err != nil {
 			return nil, err
@@ -191,6 +194,10 @@ func (p *parser) command(name string) (*Node, error) {
 		return of(Set), nil
 	case "imath":
 		return named(Constant, "i"), nil
+	case "angle", "measuredangle":
+		if !p.strict {
+			return p.angle()
+		}
 	case "abs", "floor", "ceil", "factorial", "binomial":
 		return p.call(name)
 	case "mathbb", "mathcal", "mathfrak", "mathscr", "vec", "hat", "tilde", "overrightarrow", "widehat", "overline", "bar", "dot", "ddot":
@@ -209,6 +216,22 @@ func (p *parser) command(name string) (*Node, error) {
 		return nil, fmt.Errorf("\\%s has no value", name)
 	}
 	return named(Symbol, name), nil
+}
+
+// angle reads the points of an angle, which may be named from either side.
+func (p *parser) angle() (*Node, error) {
+	brace := p.accept("{")
+	var points []string
+	for p.peek().kind == letter {
+		points = append(points, p.take().text)
+	}
+	if brace && !p.accept("}") || len(points) == 0 {
+		return nil, errors.New("an angle without its points")
+	}
+	if points[0] > points[len(points)-1] {
+		slices.Reverse(points)
+	}
+	return named(Symbol, "angle("+strings.Join(points, "")+")"), nil
 }
 
 // two reads two arguments.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // Identity compares two expressions in plain notation, as a computer algebra system reads it: ^ is a power, letters side by
@@ -53,32 +54,85 @@ func steady(n *Node, b *budget) bool {
 // hasDecimal reports whether a decimal is in n.
 func (n *Node) hasDecimal() bool { return !n.walk(func(m *Node) bool { return !m.IsDecimal() }) }
 
+// A coefficient is a constant as it comes out of floating point numbers, and exactly.
+type coefficient struct {
+	float   float64
+	rat     *big.Rat
+	decimal bool // a decimal is in it
+}
+
+func (k coefficient) steady() bool {
+	nearest, _ := k.rat.Float64()
+	return !k.decimal || k.float == nearest
+}
+
+// coefficientOf returns the constant factor of a term, and the form of its other factors. ok is false where it is too long.
+func coefficientOf(n *Node, b *budget) (k coefficient, rest string, ok bool) {
+	if v, known := exact(n, b); known {
+		x, _ := v.Float64()
+		return coefficient{x, v, n.hasDecimal()}, "", true
+	}
+	k = coefficient{1, one, false}
+	switch n.Kind {
+	case Neg:
+		k, rest, ok = coefficientOf(n.Args[0], b)
+		return coefficient{-k.float, new(big.Rat).Neg(k.rat), k.decimal}, rest, ok
+	case Mul:
+		var others []string
+		for _, a := range n.Args {
+			l, other, ok := coefficientOf(a, b)
+			if !ok {
+				return k, "", false
+			}
+			k = coefficient{float64(k.float * l.float), new(big.Rat).Mul(k.rat, l.rat), k.decimal || l.decimal}
+			if other != "" {
+				others = append(others, other)
+			}
+		}
+		slices.Sort(others)
+		return k, strings.Join(others, " "), b.spend(len(n.Args))
+	}
+	return k, form(n), b.spend(1)
+}
+
 // steadyFold reports whether the constants of a sum or product with a decimal among them come out as the nearest floating point
-// number.
+// numbers, those of terms in the same variables together.
 func steadyFold(n *Node, b *budget) bool {
-	float, decimal := 0.0, false
-	var rat *big.Rat
+	if n.Kind == Mul {
+		k, _, ok := coefficientOf(n, b)
+		return !ok || k.steady() && steadyProduct(n, b)
+	}
+	sums := map[string]coefficient{}
+	for _, a := range n.Args {
+		k, rest, ok := coefficientOf(a, b)
+		if !ok {
+			return true
+		}
+		if s, found := sums[rest]; found {
+			k = coefficient{float64(s.float + k.float), new(big.Rat).Add(s.rat, k.rat), s.decimal || k.decimal}
+		}
+		sums[rest] = k
+	}
+	for _, k := range sums {
+		if !k.steady() {
+			return false
+		}
+	}
+	return true
+}
+
+// steadyProduct reports the same of a product of constants, one after the other.
+func steadyProduct(n *Node, b *budget) bool {
+	k := coefficient{1, one, false}
 	for _, a := range n.Args {
 		v, ok := exact(a, b)
 		if !ok {
-			continue
+			return true
 		}
-		decimal = decimal || a.hasDecimal()
 		x, _ := v.Float64()
-		switch {
-		case rat == nil:
-			float, rat = x, v
-		case n.Kind == Add:
-			float, rat = float64(float+x), new(big.Rat).Add(rat, v)
-		default:
-			float, rat = float64(float*x), new(big.Rat).Mul(rat, v)
-		}
+		k = coefficient{float64(k.float * x), new(big.Rat).Mul(k.rat, v), k.decimal || a.hasDecimal()}
 	}
-	if !decimal {
-		return true
-	}
-	nearest, _ := rat.Float64()
-	return float == nearest
+	return k.steady()
 }
 
 // steadyPower reports the same of a decimal to a whole power.

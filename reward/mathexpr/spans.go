@@ -48,9 +48,43 @@ func sameSpans(g, a *Node, b *budget) (equal, known bool) {
 	}), true
 }
 
+// bounds reports whether n is a list of inequalities of one variable: x < 2 or x > 5, x > 2 and x < 5.
+func bounds(n *Node) bool {
+	if n.Kind != List {
+		return false
+	}
+	for _, m := range n.Args {
+		if m.Kind != Relation || interval(m) == nil || len(m.symbols()) != 1 || m.symbols()[0] != n.symbols()[0] {
+			return false
+		}
+	}
+	return true
+}
+
+// solved returns the numbers that a list of inequalities leaves: where they cannot hold at once any may, and else all must.
+func solved(n *Node, b *budget) (all []span, ok bool) {
+	var one, both []span
+	for i, m := range n.Args {
+		next, ok := spansOf(m, b)
+		if !ok {
+			return nil, false
+		}
+		if i == 0 {
+			both = next
+		} else {
+			both = without(both, without([]span{wholeLine}, next))
+		}
+		one = append(one, next...)
+	}
+	if len(both) > 0 {
+		return both, true
+	}
+	return merged(one)
+}
+
 // joins reports whether n may be a set that can be written in several ways.
 func joins(n *Node) bool {
-	return n.Kind == SetOp || isLine(n) || n.Kind == Relation && slices.Equal(n.Ops, []string{"≠"})
+	return n.Kind == SetOp || bounds(n) || isLine(n) || n.Kind == Relation && slices.Equal(n.Ops, []string{"≠"})
 }
 
 // isLine reports whether n is the set of all real numbers.
@@ -66,6 +100,8 @@ func spansOf(n *Node, b *budget) (all []span, ok bool) {
 		return []span{wholeLine}, true
 	case n.Kind == Relation && slices.Equal(n.Ops, []string{"≠"}):
 		return hole(n, b)
+	case bounds(n):
+		return solved(n, b)
 	case n.Kind == Set || n.Kind == List:
 		for _, m := range n.Args {
 			v, ok := exact(m, b)
@@ -205,10 +241,10 @@ func later(a, b side) side {
 }
 
 // SameSpans reports whether both are the same set of real numbers; known is whether that could be told, for unions and their like.
-// Math-Verify leaves what is joined by ∩ as it is.
+// Math-Verify leaves what is joined by ∩ as it is, and knows no lists of inequalities.
 func (s *Steps) SameSpans(g, a *Node) (equal, known bool) {
 	for _, n := range []*Node{g, a} {
-		if !n.walk(func(m *Node) bool { return m.Kind != SetOp || m.Name != "∩" }) {
+		if bounds(n) || !n.walk(func(m *Node) bool { return m.Kind != SetOp || m.Name != "∩" }) {
 			return false, false
 		}
 	}

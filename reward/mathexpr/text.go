@@ -95,6 +95,7 @@ var (
 	textCommand = regexp.MustCompile(`\\(?:text|textbf|textit|textrm|textnormal|mbox|mathrm|mathbf|mathit|operatorname|boldsymbol)\{([^{}]*)\}`)
 	// betweenDigits matches a digit and the blanks that keep it from the next one.
 	betweenDigits = regexp.MustCompile(`(\d)(?:[\s~]|\\[,;: !])+\b`)
+	modulus       = regexp.MustCompile(`\\[pb]?mod\s*\{?\s*(\w+)\s*\}?`)
 	choice        = regexp.MustCompile(`^\(?([A-Za-z])[).]?$`)
 	wordy         = regexp.MustCompile(`^[\p{L}'’,.;-]*\p{L}[\p{L}'’,.;-]+$`)
 )
@@ -102,6 +103,7 @@ var (
 // squeeze returns a text in the form in which texts are compared: without spaces and markup, a lettered choice without
 // parentheses, words in lower case.
 func squeeze(tidy string) string {
+	tidy = modulus.ReplaceAllString(tidy, `\pmod{$1}`)
 	hadText := textCommand.MatchString(tidy)
 	text := betweenDigits.ReplaceAllString(textCommand.ReplaceAllString(tidy, "$1"), "$1\x00") // 7 3/4 is not 73/4
 	text = markup.Replace(text)

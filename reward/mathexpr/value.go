@@ -66,6 +66,11 @@ func (c *comparer) numerically(a, b *Node) finding {
 	if counts(a) || counts(b) {
 		return c.atIntegers(a, b, names)
 	}
+	if steps(a) || steps(b) { // which differ at whole numbers alone, if at all
+		if f := c.atIntegers(a, b, names); !f.equal && !f.unknown {
+			return f
+		}
+	}
 	f := &field{prec: c.precision(a, b), real: !c.complex && !imaginary(a) && !imaginary(b), budget: c.budget, far: farther(a, b)}
 	close, tries := 0, points
 	if len(names) == 0 {
@@ -105,9 +110,19 @@ func imaginary(n *Node) bool {
 	return !n.walk(func(m *Node) bool { return m.Kind != Constant || m.Name != "i" })
 }
 
-// counts reports whether n has a function of whole numbers.
+// counts reports whether n has a function of whole numbers, such as (-1)^n.
 func counts(n *Node) bool {
-	return !n.walk(func(m *Node) bool { return m.Kind != Call || m.Name != "factorial" && m.Name != "binomial" })
+	return !n.walk(func(m *Node) bool {
+		if m.Kind == Pow && m.Args[0].Kind == Neg && len(m.Args[0].symbols()) == 0 && len(m.Args[1].symbols()) > 0 {
+			return false
+		}
+		return m.Kind != Call || m.Name != "factorial" && m.Name != "binomial"
+	})
+}
+
+// steps reports whether n has a function that jumps at whole numbers.
+func steps(n *Node) bool {
+	return !n.walk(func(m *Node) bool { return m.Kind != Call || m.Name != "floor" && m.Name != "ceil" })
 }
 
 // precision returns the bits to compute with: so many that no decimal as long as those written can pass for a root.

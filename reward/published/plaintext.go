@@ -152,7 +152,7 @@ func (p *plainer) command() (string, bool) {
 		return "√(" + a + ")", ok
 	case "begin":
 		return p.environment()
-	case "mbox", "phantom", "hspace", "vspace", "label", "ref", "end":
+	case "mbox", "textsf", "texttt", "textup", "textmd", "color", "textcolor", "hspace", "vspace", "label", "ref", "end":
 		_, ok := p.argument()
 		return "", ok
 	}
