@@ -78,3 +78,33 @@ func TestLabelsAreWhole(t *testing.T) {
 	}
 	tb.shot("inspector-bar")
 }
+
+// TestBarShowsWhatIsInView draws the window over the bar of positions: over all of it where the whole answer is in view, over its end where that is.
+func TestBarShowsWhatIsInView(t *testing.T) {
+	need(t)
+	f := planted(t)
+	s, tb := serve(t, "127.0.0.1:0", made(t)), open(t, 1280, 800)
+	window := func(path, when string) [2]float64 {
+		t.Helper()
+		tb.to(s.url + path)
+		tb.until(`document.querySelector("canvas.position")?.width && document.querySelector(".tok.on")`)
+		return eval[[2]float64](tb, `(async () => {
+			`+when+`;
+			await new Promise((f) => requestAnimationFrame(() => requestAnimationFrame(f)));
+			const out = [], p = CanvasRenderingContext2D.prototype, was = p.strokeRect, w = document.querySelector("canvas.position").clientWidth;
+			p.strokeRect = function (x, y, width, height) { out.push(x / w, (x + width) / w); return was.call(this, x, y, width, height); };
+			dispatchEvent(new Event("scroll"));
+			p.strokeRect = was;
+			return out;
+		})()`)
+	}
+	tb.to(s.url + "/r/made/")
+	short := eval[string](tb, fmt.Sprintf(`fetch("%s/api/r/made/samples?q=len:20..60&limit=1").then((r) => r.json()).then((r) => { const s = r.rows[0]; return [s.cycle, s.group, s.slot].join("/"); })`, s.url))
+	if w := window("/r/made/sample/"+short, ""); w[0] > 0.01 || w[1] < 0.99 {
+		t.Errorf("all of %s is in view, and the window is from %.2f to %.2f of the bar", short, w[0], w[1])
+	}
+	long := fmt.Sprintf("/r/made/sample/%d/%d/%d", f.Jump.Cycle, f.Jump.Group, f.Jump.Samples[0].Slot)
+	if w := window(long, `document.querySelector(".tok:last-child") && scrollTo(0, 1e6)`); w[0] < 0.1 || w[1] < 0.97 {
+		t.Errorf("the end is in view, and the window is from %.2f to %.2f of the bar", w[0], w[1])
+	}
+}

@@ -3,6 +3,7 @@ import { vector, el, colour } from "./dom.js";
 import { verbatim } from "./api.js";
 import { count, duration, finite, fixed, rate, share, signed, significant, byUnit, whole } from "./format.js";
 import { disc, word } from "./ink.js";
+import { swatch } from "./parts.js";
 
 const last = (v) => v?.findLast((y) => y !== null && y !== undefined);
 
@@ -218,9 +219,7 @@ function shares(ch, u, sums, r) {
   let roof = top - 6;
   for (const k of [...shown].reverse()) { const at = Math.max(y.get(k), roof); y.set(k, at); roof = at + 15; }
   host.replaceChildren(...shown.map((k) => {
-    const [name, label] = lookOf(ch.spec.parts[k]), square = el("i.swatch");
-    square.style.background = `var(--${name})`;
-    const span = el("span", square, `${label} ${share(sums[k] / total)}`);
+    const [name, label] = lookOf(ch.spec.parts[k]), span = el("span", swatch(name), `${label} ${share(sums[k] / total)}`);
     span.style.top = `${y.get(k)}px`;
     return span;
   }));

@@ -120,11 +120,8 @@ export class Chart {
 
   // missing gives the cycles without a row as pairs of canvas pixels, between the last row before and the first after.
   missing(u) {
-    return this.rows.gaps.map(([a, b]) => {
-      const before = this.rows.cycle.findLastIndex((c) => c < a), after = this.rows.cycle.findIndex((c) => c > b);
-      if (before < 0 || after < 0) return null;
-      return [u.valToPos(this.rows.x[before], "x", true), u.valToPos(this.rows.x[after], "x", true)];
-    }).filter(Boolean);
+    const { cycle } = this.rows;
+    return this.rows.gaps.filter(([a, b]) => cycle[0] < a && cycle.at(-1) > b).map(([a, b]) => this.around(u, a, b));
   }
 
   yRange() {

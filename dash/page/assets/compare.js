@@ -64,7 +64,7 @@ export function compare(ctx) {
   }
 
   function evals(r) {
-    if (!r.evals.length) return el("p.grey", "No evaluation of both can be read.");
+    if (!r.evals.length) return el("p.grey", "No evaluation that both have, and that can be read.");
     const row = ({ name, cycle_a, cycle_b, paired: p }) => [data(name, 60), `cycle ${count(cycle_a)} and ${count(cycle_b)}`, el("b", `pass@${p.k} ${signed(p.diff)} ${interval(p.lo, p.hi)}`),
       el("span.grey", `${count(p.gained.length)} gained, ${count(p.lost.length)} lost, ${count(p.unchanged)} unchanged of ${count(p.problems)}`)];
     return el("div.panel", el("h2", "Evaluations, B minus A, paired by problem"), table(["", "", "", ""], r.evals.map(row)));

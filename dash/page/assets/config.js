@@ -4,7 +4,7 @@ import { data } from "./text.js";
 import { change } from "./address.js";
 import { count } from "./format.js";
 import { copy } from "./keys.js";
-import { answering, button, finder, table } from "./parts.js";
+import { answering, button, finder, slash, table } from "./parts.js";
 
 // written is a setting's value in one line.
 export function written(v) {
@@ -46,6 +46,6 @@ export function config(ctx) {
       if (search.value !== (q.get("q") || "")) search.value = q.get("q") || "";
       if (c) draw();
     },
-    key: (e) => (e.key === "/" ? (search.focus(), true) : false),
+    key: slash(search),
   };
 }

@@ -4,7 +4,7 @@ import { data, parts } from "./text.js";
 import { to } from "./address.js";
 import { count, finite, fixed, significant, signed } from "./format.js";
 import { sampleAddress } from "./drawer.js";
-import { answering, button, step, verdictOf } from "./parts.js";
+import { answering, beside, button, step, verdictOf } from "./parts.js";
 
 // Below this length a common beginning is not worth folding.
 const leastCommon = 40;
@@ -31,11 +31,7 @@ export function group(ctx) {
   answering(node, async () => { g = await ask(`/group/${cycle}/${id}`, { eval: ctx.q.get("eval") }); show(); })();
   return {
     node,
-    key(e) {
-      const name = { "[": "Previous", ",": "Previous", "]": "Next", ".": "Next" }[e.key], link = name && node.querySelector(`a[aria-label^="${name}"]`);
-      link?.click();
-      return Boolean(link);
-    },
+    key: beside(node, "[", "]"),
   };
 }
 

@@ -1,5 +1,5 @@
 // The token inspector: every token of a sample with both logprobs, and a way from one large gap to the next.
-import { canvas, colour, el, fill, say, toast } from "./dom.js";
+import { colour, el, fill, say, toast } from "./dom.js";
 import { data } from "./text.js";
 import { go, to } from "./address.js";
 import { failed, verbatim } from "./api.js";
@@ -7,6 +7,7 @@ import { count, finite, significant, signed } from "./format.js";
 import { facts } from "./group.js";
 import { modes } from "./bins.js";
 import { copy } from "./keys.js";
+import { button, choice, picture } from "./parts.js";
 import { routes } from "./routes.js";
 import { show, strip } from "./strip.js";
 
@@ -28,19 +29,16 @@ export function inspector(ctx) {
     if (modes[mode].needs && !s[modes[mode].needs]) mode = s.rollout ? "rollout" : "version";
     side = el("aside.panel.side", { "aria-label": "Token", tabindex: -1 });
     text = el("div.strip.blanks", { role: "group", tabindex: 0, "aria-label": "Tokens; arrow keys move, n and p go by gap", onclick: picked, onkeydown: moves }, strip(s, (i) => cls(i)));
-    bar = canvas("position", paintBar);
-    bar.setAttribute("role", "img");
-    bar.setAttribute("aria-label", `Difference of logprobs by position: largest ${significant(s.sample.gap_max)} at answer token ${count(s.sample.pos)}`);
+    bar = picture("position", `Difference of logprobs by position: largest ${significant(s.sample.gap_max)} at answer token ${count(s.sample.pos)}`, 0, paintBar);
     dragBar();
-    const select = el("select", { "aria-label": "Colour by", onchange: () => { mode = select.value; recolour(); } }, Object.entries(modes).map(([k, m]) => el("option", { value: k, disabled: m.needs && !s[m.needs] }, m.name)));
-    select.value = mode;
+    const select = choice("Colour by", Object.entries(modes).map(([k, m]) => [k, m.name, m.needs && !s[m.needs]]), mode, (v) => { mode = v; recolour(); });
     const legend = el("span.legend"), blank = el("input", { type: "checkbox", onchange: () => text.classList.toggle("blanks", blank.checked) });
     blank.checked = true;
-    const within = el("select", { "aria-label": "Next gap within", onchange: () => (scope = within.value) }, ["sample", "group", "cycle"].map((v) => el("option", { value: v }, v)));
+    const within = choice("Next gap within", ["sample", "group", "cycle"].map((v) => [v, v]), scope, (v) => (scope = v));
     draw.legend = () => fill(legend, modes[mode].legend.map(([c, words]) => el("span.tok", { class: c }, words)));
     fill(body, crumbs(s.sample), s.why ? el("p.grey", "Grader: ", data(s.why, 300)) : null,
       el("div.inspect", el("div.panel", el("div.lid", el("h2", "|Δ logprob| by position ", el("span.grey", `prompt ${count(s.prompt.texts.length)} tokens, answer ${count(s.len)}; each column its largest, log scale, nats`)), exact ? el("p", "0 at every token: the same bits.") : bar,
-        el("div.bar", el("label", "colour by ", select), legend, el("label", blank, " blanks"), el("span.end", el("button.button", { type: "button", onclick: () => hop(-1), "aria-label": "Previous largest gap" }, "‹ p"), " ", el("button.button", { type: "button", onclick: () => hop(1), "aria-label": "Next largest gap" }, "n ›"), " in ", within))),
+        el("div.bar", el("label", "colour by ", select), legend, el("label", blank, " blanks"), el("span.end", button("‹ p", () => hop(-1), { "aria-label": "Previous largest gap" }), " ", button("n ›", () => hop(1), { "aria-label": "Next largest gap" }), " in ", within))),
         missing.length ? el("p.grey", missing.filter(([k]) => k !== "experts").map(([k, why]) => `${k}: ${why}`).join(" · ")) : null, text), side));
     draw.legend();
     const wanted = /^#t(\d+)$/.exec(location.hash);
@@ -94,7 +92,7 @@ export function inspector(ctx) {
     const k = i - s.from, probability = (v) => (finite(v) ? ` p ${significant(Math.exp(v))}` : ""), rank = s.order?.indexOf(i) ?? -1;
     const row = (name, value, small, cls) => (value === null || value === undefined ? null : [el("dt", name), el("dd", { class: cls || "" }, value, small ? el("small", small) : null)]);
     const d = s.delta[k], v = s.versionAt(i), ratio = finite(d) ? Math.exp(d) : null;
-    fill(side, el("div.top", el("span.token-name.blanks", el("span.tok", show(s.response.texts[k], s.response.hex?.[k]))), " ", el("button.button.phone", { type: "button", onclick: () => side.classList.remove("open") }, "Close")),
+    fill(side, el("div.top", el("span.token-name.blanks", el("span.tok", show(s.response.texts[k], s.response.hex?.[k]))), " ", button("Close", () => side.classList.remove("open"), { class: "phone" })),
       el("p.grey", `id ${count(s.response.ids[k])} · position ${count(s.prompt.texts.length + i)} · answer token ${count(i)} of ${count(s.len)}`),
       el("dl.facts", row("rollout logprob", verbatim(s.rollout?.[k] ?? null).replace("-", "−"), probability(s.rollout?.[k])), row("trainer logprob", s.train ? verbatim(s.train[k]).replace("-", "−") : "–", probability(s.train?.[k])),
         row("Δ trainer − rollout", d === 0 ? "0, the same bits" : finite(d) ? `${Math.abs(d) < 0.0005 ? significant(d) : signed(d, 3)} nats` : significant(d), rank >= 0 && d !== 0 ? ` ${ordinal(rank)} largest` : "", Math.abs(d) >= 1 ? "bad" : ""),
@@ -104,7 +102,7 @@ export function inspector(ctx) {
         row("in loss", s.weight(i) === 0 ? "no, masked" : "yes", s.ratio ? ` weight ${significant(s.ratio[k])}` : ""), row("bytes", bytesOf(s.response, k)), finite(s.sample.advantage) ? row("advantage", signed(s.sample.advantage, 3)) : null),
       routes(s, i),
       el("h2", "Rescore both"), el("p.grey", "This command has both score this sample again, by ", data(s.weights, 200), ":"), el("pre.text", { tabindex: 0 }, data(s.command, 1000)),
-      el("div.crumbs", el("button.button.main", { type: "button", onclick: () => copy(s.command, "Command copied") }, "Copy command"), el("button.button", { type: "button", onclick: () => copy(location.href, "Link copied") }, "Copy link ", el("kbd", "y")), el("a.button", { href: `${ask.base}/sample/${cycle}/${group}/${slot}${evaluation ? `?eval=${encodeURIComponent(evaluation)}` : ""}`, download: `sample-${cycle}-${group}-${slot}.json` }, "JSON")));
+      el("div.crumbs", button("Copy command", () => copy(s.command, "Command copied"), { class: "main" }), button(["Copy link ", el("kbd", "y")], () => copy(location.href, "Link copied")), el("a.button", { href: `${ask.base}/sample/${cycle}/${group}/${slot}${evaluation ? `?eval=${encodeURIComponent(evaluation)}` : ""}`, download: `sample-${cycle}-${group}-${slot}.json` }, "JSON")));
   }
 
   // hop goes to the next smaller gap (1) or back to the next larger one (-1).
@@ -145,11 +143,12 @@ export function inspector(ctx) {
     if (at >= 0) c.fillRect((at / n) * w, h - 6, 2, 6);
   }
 
-  // inView gives the first and last answer token in the window.
+  // inView gives the first and last answer token in the window: the first one from the left in the highest line that the lid leaves to be seen, and from the right in the lowest.
   function inView() {
-    const find = (y) => { for (let dx = 0; dx < 300; dx += 30) { const t = document.elementFromPoint(text.getBoundingClientRect().left + 20 + dx, y)?.closest?.("[data-i]"); if (t) return +t.dataset.i; } return null; };
-    const top = Math.max(60, text.getBoundingClientRect().top + 12), a = find(top) ?? 0, b = find(Math.min(innerHeight - 20, text.getBoundingClientRect().bottom - 12)) ?? s.len;
-    return [a, Math.max(a, b)];
+    const { left, right, top, bottom } = text.getBoundingClientRect(), lid = bar.closest(".lid").getBoundingClientRect().bottom;
+    const find = (y, place) => { for (let d = 4; d < right - left; d += 8) { const t = document.elementFromPoint(place(d), y)?.closest?.("[data-i]"); if (t) return +t.dataset.i; } return null; };
+    const a = find(Math.max(lid, top) + 12, (d) => left + d) ?? 0, b = find(Math.min(innerHeight - 20, bottom - 12), (d) => right - d) ?? s.len - 1;
+    return [a, Math.max(a, b) + 1];
   }
 
   function dragBar() {

@@ -4,7 +4,7 @@ import { data } from "./text.js";
 import { change } from "./address.js";
 import { bytes, clock } from "./format.js";
 import { written } from "./config.js";
-import { answering, button, choice, finder, region } from "./parts.js";
+import { answering, button, choice, finder, region, slash } from "./parts.js";
 
 const tones = { ERROR: "bad", WARN: "warn", DEBUG: "grey" };
 
@@ -66,7 +66,7 @@ export function log(ctx) {
       search.value = q.get("q") || "";
       load();
     },
-    key: (e) => (e.key === "/" ? (search.focus(), true) : false),
+    key: slash(search),
     close: () => clearInterval(timer),
   };
 }

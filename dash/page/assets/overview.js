@@ -7,7 +7,7 @@ import { card } from "./deck.js";
 import { drawer } from "./drawer.js";
 import { byUnit, count, duration, finite, significant, verdictGlyph } from "./format.js";
 import { gapCard, more, passCard, passKs, phaseCard, plainCard, rewardCard, stalenessCard, throughputCard, truncatedCard } from "./cards.js";
-import { button, choice, damage, empty, finder, region, seg, table } from "./parts.js";
+import { beside, button, choice, damage, empty, finder, region, seg, table } from "./parts.js";
 
 export function overview(ctx) {
   const { ask, run } = ctx, board = new Board(ctx.q), verdicts = el("section.verdicts", { "aria-label": "Verdicts" });
@@ -241,14 +241,14 @@ function folds(ctx, make) {
 }
 
 function keys(e, board, tools) {
-  const drawerLink = { ".": "Next", ",": "Previous" }[e.key];
+  const open = document.querySelector(".drawer");
   if (e.key === "Enter" && board.cursor !== null && !e.target.closest("a,button,select,summary")) board.onopen(board.cursor, board.focused()?.spec.keys[0]);
   else if (e.key === "f") tools.follow();
   else if (axes[e.key - 1]) tools.setAxis(axes[e.key - 1]);
   else if (e.key === "a") tools.nextAverage();
   else if (e.key === "t") (board.focused() || board.first())?.toggleTable();
-  else if (drawerLink && document.querySelector(".drawer")) document.querySelector(`.drawer a[aria-label^="${drawerLink}"]`)?.click();
-  else if (drawerLink) board.step(e.key === "." ? 1 : -1);
+  else if (open && beside(open)(e)) return true;
+  else if (e.key === "." || e.key === ",") open || board.step(e.key === "." ? 1 : -1);
   else return false;
   return true;
 }

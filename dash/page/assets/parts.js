@@ -17,9 +17,9 @@ export const region = (what, label, ...children) => el(what, { tabindex: 0, role
 
 export const button = (words, onclick, attributes) => el("button.button", { type: "button", onclick, ...attributes }, words);
 
-// choice is a select of [value, words]; f gets what was chosen.
+// choice is a select of [value, words, disabled]; f gets what was chosen.
 export function choice(label, options, value, f) {
-  const node = el("select", { "aria-label": label, onchange: () => f(node.value) }, options.map(([v, words]) => el("option", { value: v }, words)));
+  const node = el("select", { "aria-label": label, onchange: () => f(node.value) }, options.map(([v, words, disabled]) => el("option", { value: v, disabled }, words)));
   node.value = value;
   return node;
 }
@@ -37,6 +37,16 @@ export const finder = (label, placeholder, f, when = "oninput") => el("input", {
 
 // step is a link to what comes before or after; nothing where there is nothing.
 export const step = (href, glyph, name, key) => (href ? el("a.button", { href, "aria-label": name, title: key ? `${name} (${key})` : name }, glyph) : null);
+
+// beside is the key handler of a page with steps to what comes before and after, by , and . and two more keys.
+export const beside = (node, before, after) => (e) => {
+  const name = { ",": "Previous", ".": "Next", [before]: "Previous", [after]: "Next" }[e.key], link = name && node.querySelector(`a[aria-label^="${name}"]`);
+  link?.click();
+  return Boolean(link);
+};
+
+// slash is the key handler of a page with one box to search in.
+export const slash = (box) => (e) => (e.key === "/" ? (box.focus(), true) : false);
 
 // picture is a drawing of its own height, with the words that say it to who does not see it.
 export function picture(cls, label, height, draw) {

@@ -4,7 +4,7 @@ import { data } from "./text.js";
 import { change, to } from "./address.js";
 import { inOrder, lookOf } from "./cards.js";
 import { count, duration, finite, share } from "./format.js";
-import { answering, damage, empty, picture, step, swatch, table } from "./parts.js";
+import { answering, beside, damage, empty, picture, step, swatch, table } from "./parts.js";
 
 const inks = [[/wait|idle/i, "idle"], [/roll|generat|decode|prefill/i, "blue"], [/reward|grad(e|er|ing)|judge/i, "olive"], [/train|step|forward|backward|score|logprob|pack/i, "orange"], [/update|push|publish|weight|sync|canary/i, "teal"], [/eval/i, "purple"], [/save|checkpoint|write/i, "slate"]];
 const inkOf = (span, lane) => (span.waits_for ? "idle" : (inks.find(([r]) => r.test(span.name)) || inks.find(([r]) => r.test(lane)) || [0, "slate"])[1]);
@@ -24,11 +24,11 @@ export function time(ctx) {
   }, (e) => empty(ctx.head.rows ? `Cycle ${cycle} has no times` : "No cycle yet", data(e.message)));
 
   function show() {
-    const i = t.around.findIndex((a) => a.cycle === t.cycle), beside = (n) => (t.around[i + n] ? to(run, "time", { c: t.around[i + n].cycle }) : null);
+    const i = t.around.findIndex((a) => a.cycle === t.cycle), near = (n) => (t.around[i + n] ? to(run, "time", { c: t.around[i + n].cycle }) : null);
     readout = el("p.grey", "Hover a span to read it. Drag moves, the wheel or w and s zoom, a and d move, 0 shows all.");
     lanes = picture("lanes", `What each part did in cycle ${t.cycle}; the table below has the parts`, Math.max(80, 24 + t.lanes.length * 34), paint);
     listen();
-    fill(node, el("div.crumbs", el("h1", `Time of cycle ${count(t.cycle)}`), step(beside(-1), "‹", "Previous cycle", ","), step(beside(1), "›", "Next cycle", "."), el("b", duration(t.step_time)),
+    fill(node, el("div.crumbs", el("h1", `Time of cycle ${count(t.cycle)}`), step(near(-1), "‹", "Previous cycle", ","), step(near(1), "›", "Next cycle", "."), el("b", duration(t.step_time)),
       el("a", { href: to(run, "", { c: t.cycle }) }, "What it did"), el("a", { href: `${ask.base}/time/${t.cycle}?format=trace`, download: `cycle-${t.cycle}.trace.json` }, "as a Chrome trace")),
       damage(t.bad), el("div.panel", t.lanes.length ? [lanes, readout, spans()] : empty("No spans of this cycle", "The parts below are measured apart from them.")),
       el("div.grid", el("div.panel.span-4", el("h2", "The trainer's clock"), parts()), el("div.panel.span-8", el("h2", "The cycles around ", el("span.grey", "a click opens one")), bars())));
@@ -139,11 +139,8 @@ export function time(ctx) {
     key(e) {
       if (!t?.lanes.length) return false;
       const f = { w: () => zoom(0.7), s: () => zoom(1.4), a: () => move(-0.2), d: () => move(0.2), 0: () => zoom(1e9), "+": () => zoom(0.7), "-": () => zoom(1.4) }[e.key];
-      const go = { ",": "Previous", ".": "Next", ArrowLeft: "Previous", ArrowRight: "Next" }[e.key];
-      if (f) f();
-      else if (go) node.querySelector(`a[aria-label^="${go}"]`)?.click();
-      else return false;
-      return true;
+      f?.();
+      return Boolean(f) || beside(node, "ArrowLeft", "ArrowRight")(e);
     },
   };
 }
