@@ -83,6 +83,9 @@ func (e *env) dash(ctx context.Context, f dashFlags) error {
 			return err
 		}
 	}
+	if err := forget(f.PortFile); err != nil {
+		return err
+	}
 	p, err := newPages(shelf, f.Address, f.Hosts, e.log)
 	if err != nil {
 		return err

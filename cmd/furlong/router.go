@@ -43,7 +43,7 @@ func runRouter(ctx context.Context, e *env) int {
 // route listens until ctx ends, which is how it is meant to end.
 func (e *env) route(ctx context.Context, f routerFlags) error {
 	r, err := router.New(f.Router, e.log)
-	if err != nil {
+	if err = errors.Join(err, forget(f.PortFile)); err != nil {
 		return err
 	}
 	ln, scheme, err := door.Listen(net.JoinHostPort(f.Router.Host, strconv.Itoa(f.Router.Port)), f.Router.CertFile, f.Router.KeyFile)

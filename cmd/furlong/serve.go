@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -26,6 +28,9 @@ func runServe(ctx context.Context, e *env) int {
 // serve answers requests until ctx is done. Then it lets samples in flight end, for a while; that is no failure.
 func (e *env) serve(ctx context.Context, f *serveFlags) error {
 	w := f.where
+	if err := forget(w.PortFile); err != nil {
+		return err
+	}
 	d, err := door.Open(net.JoinHostPort(w.Host, strconv.Itoa(w.Port)), w.Cert, w.Key, e.log)
 	if err != nil {
 		return err
@@ -68,14 +73,25 @@ func background(ctx context.Context, f func(context.Context) error) (stop func()
 	return func() { cancel(); <-done }
 }
 
-// announce says where requests are answered: in a line that scripts can read, and in a file if there is to be one.
+// forget removes the address that an earlier server left in a file: who waits for the file to appear would ask there. What is no plain file stays.
+func forget(file string) error {
+	if about, err := os.Lstat(file); err != nil || !about.Mode().IsRegular() {
+		return nil //nolint:nilerr // there is none; if it can't be written, announce says so
+	}
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--port-file: an earlier server's address is there: %w", err)
+	}
+	return nil
+}
+
+// announce says where requests are answered: in a line that scripts can read, and in a file if there is to be one, which appears whole.
 func (e *env) announce(address, file string) error {
 	if file != "" {
 		if err := os.WriteFile(file+".part", []byte(address+"\n"), 0o644); err != nil {
-			return err
+			return fmt.Errorf("--port-file: %w", err)
 		}
 		if err := os.Rename(file+".part", file); err != nil {
-			return err
+			return fmt.Errorf("--port-file: %w", err)
 		}
 	}
 	fmt.Fprintf(e.stderr, "furlong %s: listening on %s\n", e.name, address)
