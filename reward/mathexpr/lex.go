@@ -113,6 +113,9 @@ func (l *lexer) sign(s string) error {
 	case ")", "]", "}":
 		l.depth--
 	case "*":
+		if l.strict && strings.HasPrefix(l.in[l.at:], "*") {
+			return errors.New("** has no meaning here")
+		}
 		if strings.HasPrefix(l.in[l.at:], "*") {
 			l.at++
 			s = "^"

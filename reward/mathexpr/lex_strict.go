@@ -9,7 +9,7 @@ import (
 // strictUnread are commands that Math-Verify does not read: the answer is no formula for it.
 var strictUnread = set(`big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr Biggl Biggr middle textstyle scriptstyle limits nolimits > bf rm it sf tt cal enspace nobreakspace
 	hbox textsf texttt textup textsc emph mathsf mathtt boldsymbol bm pmb mathnormal mathop underline phantom cancel lbrace ast slash leqq geqq bigcup backslash lparen rparen mid
-	colon degree circ land lor wedge vee percent`)
+	colon degree circ langle rangle land lor wedge vee percent`)
 
 // strictNames are commands that Math-Verify takes for variables.
 var strictNames = set(`alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron rho sigma tau upsilon phi chi psi omega varepsilon vartheta varpi varrho

@@ -128,6 +128,9 @@ func (p *parser) behind(n *Node) (*Node, error) {
 				n = of(Pow, n, e)
 			}
 		case t.is("!") && !(p.plain && n.isObject()):
+			if p.plain && p.isCall() {
+				return nil, errors.New("the factorial of a call")
+			}
 			p.at++
 			n = named(Call, "factorial", n)
 		case t.is("°"):
@@ -157,6 +160,23 @@ func (p *parser) behind(n *Node) (*Node, error) {
 			return nil, ErrBudget
 		}
 	}
+}
+
+// isCall reports whether the brackets that end here stand right behind a name: f(x)! is the factorial of f(x).
+func (p *parser) isCall() bool {
+	depth := 0
+	for i := p.at - 1; i >= 0; i-- {
+		switch t := p.tokens[i]; {
+		case t.is(")"):
+			depth++
+		case t.is("("):
+			depth--
+		}
+		if depth == 0 {
+			return p.tokens[i].is("(") && i > 0 && p.tokens[i-1].kind == letter
+		}
+	}
+	return false
 }
 
 // degrees returns an angle; Math-Verify does not see degrees.

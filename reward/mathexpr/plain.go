@@ -17,7 +17,8 @@ func Identity(a, b string) (equal, over bool) {
 		return false, c.over()
 	}
 	y, err := parse(b, options{plain: true}, c.budget)
-	if err != nil || x.isObject() || y.isObject() {
+	number := func(n *Node) bool { return n.walk(func(m *Node) bool { return !m.isObject() }) }
+	if err != nil || !number(x) || !number(y) {
 		return false, c.over()
 	}
 	if !steady(x, c.budget) || !steady(y, c.budget) || !exactRoots(x, c.budget) || !exactRoots(y, c.budget) {

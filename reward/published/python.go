@@ -69,13 +69,7 @@ func truncated(x float64) (string, bool) {
 	return i.String(), true
 }
 
-// nearWhole reports whether x is a whole number to 1e-7. raises is what Python raises where rounding an infinity.
-func nearWhole(x float64) (whole, raises bool) {
-	switch {
-	case math.IsInf(x, 0):
-		return false, true
-	case math.IsNaN(x):
-		return false, false
-	}
-	return math.Abs(x-math.RoundToEven(x)) <= 1e-7, false
+// nearWhole reports whether x is a whole number to 1e-7, which no infinity is.
+func nearWhole(x float64) bool {
+	return !math.IsInf(x, 0) && !math.IsNaN(x) && math.Abs(x-math.RoundToEven(x)) <= 1e-7
 }

@@ -29,9 +29,8 @@ func unitPatterns(list string) []*regexp.Regexp {
 	return all
 }
 
-// normalPlain is the second normal form: plain text that a computer algebra system reads. raises is whether the published
-// grader breaks here.
-func normalPlain(s string) (out string, raises bool) {
+// normalPlain is the second normal form: plain text that a computer algebra system reads.
+func normalPlain(s string) string {
 	if m := enclosing.FindStringSubmatch(s); m != nil {
 		s = m[1]
 	}
@@ -47,10 +46,8 @@ func normalPlain(s string) (out string, raises bool) {
 		s = s[1 : len(s)-1]
 	}
 	s = negative.ReplaceAllString(s, "")
-	if x, ok := float(s); ok {
-		if whole, _ := nearWhole(x); whole {
-			s, _ = truncated(roundEven(x))
-		}
+	if x, ok := float(s); ok && nearWhole(x) {
+		s, _ = truncated(roundEven(x))
 	}
 	if strings.Contains(s, `\`) {
 		s = plainText(s)
@@ -59,18 +56,11 @@ func normalPlain(s string) (out string, raises bool) {
 	s = mixedSpace.ReplaceAllString(s, "$1+$2")
 	s = strings.NewReplacer(" ", "", "{", "", "}", "").Replace(s)
 	s = strings.ToLower(s)
-	whole, raises := isWhole(s)
-	if raises {
-		return "", true
-	}
-	if whole {
-		x, ok := float(strings.ReplaceAll(s, ",", ""))
-		if !ok {
-			return "", true
-		}
+	if isWhole(s) {
+		x, _ := float(strings.ReplaceAll(s, ",", ""))
 		s, _ = truncated(x)
 	}
-	return s, false
+	return s
 }
 
 // withoutThousands takes commas before groups of three digits away.
@@ -84,13 +74,10 @@ func withoutThousands(s string) string {
 	}
 }
 
-// isWhole reports whether a text is a number near a whole one. Infinity makes the published grader break.
-func isWhole(s string) (whole, raises bool) {
+// isWhole reports whether a text is a number near a whole one.
+func isWhole(s string) bool {
 	x, ok := float(withoutThousands(s))
-	if !ok {
-		return false, false
-	}
-	return nearWhole(x)
+	return ok && nearWhole(x)
 }
 
 // parts splits a tuple or interval, with brackets of any kind, into its elements; another text is one element.
@@ -119,14 +106,8 @@ func sameSymbolic(answer, gold string) Verdict {
 	if len(answer) > longestPlain || len(gold) > longestPlain {
 		return Verdict{Over: true}
 	}
-	g, raises := normalPlain(gold)
-	if raises {
-		return Verdict{Raised: true}
-	}
-	a, raises := normalPlain(answer)
+	g, a := normalPlain(gold), normalPlain(answer)
 	switch {
-	case raises:
-		return Verdict{Raised: true}
 	case a == g:
 		return Verdict{Right: true, How: "in plain notation"}
 	case a == "":
@@ -152,15 +133,7 @@ func sameElement(answer, gold string) Verdict {
 	if fractional.MatchString(gold) && fractional.MatchString(answer) {
 		return Verdict{Right: gold == answer}
 	}
-	g, raises := isWhole(gold)
-	if raises {
-		return Verdict{Raised: true}
-	}
-	a, raises := isWhole(answer)
-	switch {
-	case raises:
-		return Verdict{Raised: true}
-	case g != a:
+	if isWhole(gold) != isWhole(answer) {
 		return Verdict{}
 	}
 	if !mayEvaluate("(" + gold + ")-(" + answer + ")") {

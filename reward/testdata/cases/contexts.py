@@ -41,19 +41,7 @@ for g, w in (("42", "24"), ("3.5", "5.3"), (r"\frac{3}{8}", r"\frac{8}{3}"), ("-
             f"thus {v} is it",
             f"<answer>{v}</answer>",
         )
-c(
-    "several",
-    "1,2",
-    r"$1$ and $2$",
-    r"$x=1$ or $x=2$",
-    r"\boxed{1} and \boxed{2}",
-    r"\boxed{1}, \boxed{2}",
-    r"$2$, $1$",
-    r"The answers are $1$ and $2$.",
-    r"\boxed{1} \boxed{2}",
-    r"\boxed{2}",
-    r"1 and 2",
-)
+c("several", "1,2", r"$1$ and $2$", r"$x=1$ or $x=2$", r"\boxed{1} and \boxed{2}", r"\boxed{1}, \boxed{2}", r"$2$, $1$", r"The answers are $1$ and $2$.", r"\boxed{1} \boxed{2}", r"\boxed{2}", r"1 and 2")
 c("several", "3", r"$1+1+1$", r"\boxed{1}, so \boxed{3}", r"$2$ then $3$", r"$3$ then $2$", r"\boxed{3}\boxed{3}", r"\boxed{3} and \boxed{3}")
 # numbers in text
 for g in ("7", "70", "0.7", "7.5", "1,234", "1000000"):
@@ -251,28 +239,11 @@ for k in range(60):
     p, q = rnd.randint(-60, 60), rnd.randint(2, 40)
     m = rnd.randint(2, 6)
     g = rnd.choice([f"\\frac{{{p}}}{{{q}}}", f"{p}/{q}", f"\\dfrac{{{p}}}{{{q}}}"])
-    c(
-        "random fraction",
-        g,
-        f"\\boxed{{{p}/{q}}}",
-        f"\\boxed{{\\frac{{{p*m}}}{{{q*m}}}}}",
-        f"\\boxed{{{p/q}}}",
-        f"\\boxed{{{round(p/q,3)}}}",
-        f"\\boxed{{\\tfrac{{{p}}}{{{q}}}}}",
-        f"\\boxed{{\\frac{{{p+1}}}{{{q}}}}}",
-    )
+    c("random fraction", g, f"\\boxed{{{p}/{q}}}", f"\\boxed{{\\frac{{{p*m}}}{{{q*m}}}}}", f"\\boxed{{{p/q}}}", f"\\boxed{{{round(p/q,3)}}}", f"\\boxed{{\\tfrac{{{p}}}{{{q}}}}}", f"\\boxed{{\\frac{{{p+1}}}{{{q}}}}}")
 for k in range(40):
     a, b, n = rnd.randint(2, 9), rnd.randint(2, 9), rnd.choice([2, 3, 5, 6, 7])
     g = f"{a}\\sqrt{{{n}}}"
-    c(
-        "random root",
-        g,
-        f"\\boxed{{\\sqrt{{{a*a*n}}}}}",
-        f"$\\boxed{{\\sqrt{{{n}}}\\cdot {a}}}$",
-        f"\\boxed{{{a}\\sqrt{{{n+1}}}}}",
-        f"\\boxed{{\\frac{{{a*n}}}{{\\sqrt{{{n}}}}}}}",
-        f"\\boxed{{{(a*a*n)**.5:.4f}}}",
-    )
+    c("random root", g, f"\\boxed{{\\sqrt{{{a*a*n}}}}}", f"$\\boxed{{\\sqrt{{{n}}}\\cdot {a}}}$", f"\\boxed{{{a}\\sqrt{{{n+1}}}}}", f"\\boxed{{\\frac{{{a*n}}}{{\\sqrt{{{n}}}}}}}", f"\\boxed{{{(a*a*n)**.5:.4f}}}")
 for k in range(40):
     xs = [rnd.randint(-20, 20) for _ in range(rnd.randint(2, 4))]
     ys = xs[:]
@@ -281,14 +252,7 @@ for k in range(40):
     s = [str(x) for x in xs]
     t = [str(y) for y in ys]
     g = rnd.choice([f"({j(s)})", f"\\{{{j(s)}\\}}", j(s), f"[{j(s)}]"])
-    c(
-        "random tuple",
-        g,
-        *[
-            f"\\boxed{{{f}}}"
-            for f in (f"({', '.join(s)})", f"\\left({j(s)}\\right)", f"\\{{{j(t)}\\}}", j(t), ", ".join(s), f"[{j(s)}]", f"({j(t)})", " and ".join(s), f"x={j(s)}")
-        ],
-    )
+    c("random tuple", g, *[f"\\boxed{{{f}}}" for f in (f"({', '.join(s)})", f"\\left({j(s)}\\right)", f"\\{{{j(t)}\\}}", j(t), ", ".join(s), f"[{j(s)}]", f"({j(t)})", " and ".join(s), f"x={j(s)}")])
 for k in range(25):
     a, b = sorted(rnd.sample(range(-15, 16), 2))
     l, r = rnd.choice("(["), rnd.choice(")]")
@@ -715,3 +679,122 @@ x\ne 3 ;; \boxed{\mathbb{R}\setminus\{3\}}
 for line in SIGNS.strip().split("\n"):
     gold, answer = line.split(" ;; ")
     c("signs", gold, answer)
+
+# Answers once more, of every kind.
+THIRD = [
+    ("f(x)=x^2+1", ["x^2+1", "y=x^2+1", "f(x)=1+x^2"]),
+    ("a=3,b=4", ["b=4,a=3", "(3,4)", "3,4", "a=3, b=4"]),
+    ("(a,b)=(3,4)", ["(3,4)", "a=3,b=4", "(4,3)"]),
+    ("x=2 \\text{ or } x=-3", ["2,-3", "-3,2", "x=-3,2", "x=-3\\text{ or }2", "x=2,x=-3"]),
+    ("3\\text{ hours}", ["3", "3\\text{ hrs}", "180\\text{ minutes}", "3\\ \\text{hours}"]),
+    ("15\\text{ m/s}", ["15", "15 m/s", "15\\,\\mathrm{m/s}"]),
+    ("20\\text{ cm}^3", ["20", "20\\text{ cm}^2", "20 cm^3", "20\\mathrm{cm}^3"]),
+    ("\\$1{,}200", ["1200", "1,200", "\\$1200", "\\$1,200.00"]),
+    ("8:00", ["8:00", "8", "8{:}00"]),
+    ("\\frac{7}{2}", ["3.5", "3\\frac{1}{2}", "3 1/2", "7/2", "\\frac{14}{4}", "7:2", "3,5"]),
+    ("\\frac{a}{b}", ["a/b", "\\frac{2a}{2b}", "ab^{-1}"]),
+    ("\\frac{\\pi}{4}", ["\\pi/4", "0.25\\pi", "45^\\circ", "0.785398", "\\arctan 1"]),
+    ("\\sqrt{12}", ["2\\sqrt{3}", "3.4641016", "\\sqrt{4}\\sqrt{3}", "12^{1/2}"]),
+    ("2+3i", ["3i+2", "2 + 3 i", "2-3i", "(2,3)"]),
+    ("|z|=1", ["|z|=1", "1"]),
+    ("\\ln 3", ["\\log 3", "\\ln{3}", "1.0986"]),
+    ("e", ["2.71828", "\\exp(1)", "e^1"]),
+    ("\\infty", ["\\infty", "+\\infty", "-\\infty", "\\text{infinity}", "inf"]),
+    ("\\text{Yes}", ["yes", "\\text{yes}", "Yes.", "no"]),
+    ("\\text{odd}", ["odd", "\\text{Odd}", "even"]),
+    ("D", ["\\text{D}", "(D)", "\\text{(D)}", "D.", "\\mathrm{D}", "d", "\\text{D) 12}"]),
+    ("\\text{(C)}", ["C", "(C)", "\\text{C}", "c"]),
+    ("A", ["\\text{Option A}", "A)", "[A]", "\\textbf{A}"]),
+    ("[2,5]", ["[2, 5]", "2\\le x\\le5", "[2,5)", "x\\in[2,5]"]),
+    ("(2,5)\\cup(5,9)", ["(5,9)\\cup(2,5)", "(2,9)\\setminus\\{5\\}", "(2,5) \\cup (5,9)", "(2,5),(5,9)"]),
+    ("\\{x\\mid x>2\\}", ["x>2", "(2,\\infty)", "\\{x:x>2\\}", "\\{x | x > 2\\}"]),
+    ("x>2,y<3", ["y<3,x>2", "x>2, y<3"]),
+    ("\\{2\\}", ["2", "\\{2\\}", "x=2"]),
+    ("1,2,3", ["1, 2, 3", "3,2,1", "\\{1,2,3\\}", "1;2;3", "1 2 3"]),
+    ("(1,2,3)", ["1,2,3", "(1, 2, 3)", "[1,2,3]", "\\langle1,2,3\\rangle"]),
+    ("\\begin{bmatrix}1\\\\0\\end{bmatrix}", ["\\begin{pmatrix}1\\\\0\\end{pmatrix}", "(1,0)", "\\begin{pmatrix}1&0\\end{pmatrix}", "\\begin{bmatrix} 1 \\\\ 0 \\end{bmatrix}", "[1,0]^T"]),
+    ("\\begin{pmatrix}\\frac12&0\\\\0&1\\end{pmatrix}", ["\\begin{pmatrix}0.5&0\\\\0&1\\end{pmatrix}", "\\begin{pmatrix}1/2&0\\\\0&1\\end{pmatrix}"]),
+    (
+        "10",
+        [
+            "10.0",
+            "10.",
+            "+10",
+            "010",
+            "1\\times10",
+            "5\\cdot2",
+            "10^1",
+            "\\frac{20}{2}",
+            "\\sqrt{100}",
+            "10\\%",
+            "1e1",
+            "ten",
+            "10!",
+            "10\\text{ cm}",
+            "10^\\circ",
+            "x=10",
+            "10=x",
+            "y=10",
+            "10,",
+            "{10}",
+            "(10)",
+            "[10]",
+            "\\{10\\}",
+            "10\\pm0",
+        ],
+    ),
+    ("0.25", ["1/4", "25\\%", ".25", "0.250", "\\frac14", "0.24999999", "2.5\\times10^{-1}", "0.2500001"]),
+    ("1/3", ["0.333", "0.3333333", "33.3\\%", "\\frac{1}{3}", "0.\\overline{3}", "2/6"]),
+    ("-1/2", ["-0.5", "\\frac{-1}{2}", "\\frac{1}{-2}", "-\\frac12", "0.5"]),
+    ("1000000", ["10^6", "1,000,000", "1{,}000{,}000", "1\\,000\\,000", "1 million", "1e6"]),
+    ("2x+3y=6", ["3y+2x=6", "2x+3y-6=0", "y=2-\\frac{2x}{3}", "4x+6y=12", "2x+3y=7"]),
+    ("y=\\frac{1}{2}x+3", ["y=0.5x+3", "y=\\frac{x}{2}+3", "2y=x+6", "x-2y+6=0"]),
+    ("(x-1)^2+(y+2)^2=9", ["(y+2)^2+(x-1)^2=9", "(x-1)^2+(y+2)^2=3^2", "x^2-2x+y^2+4y-4=0"]),
+    ("x^3-6x^2+11x-6", ["(x-1)(x-2)(x-3)", "x^3-6x^2+11x+6", "(x-3)(x^2-3x+2)"]),
+    ("\\frac{x^2-4}{x-2}", ["x+2", "\\frac{(x-2)(x+2)}{x-2}"]),
+    ("\\sqrt{a^2+b^2}", ["(a^2+b^2)^{1/2}", "\\sqrt{b^2+a^2}", "a+b"]),
+    ("\\log_3 7", ["\\frac{\\log 7}{\\log 3}", "\\log_{3}7", "1.7712"]),
+    ("n^2+n", ["n(n+1)", "n^2+n+0", "n(n-1)"]),
+    ("2^n-1", ["2^{n}-1", "-1+2^n", "2^{n-1}"]),
+    ("\\binom{n}{3}", ["\\frac{n(n-1)(n-2)}{6}", "\\binom{n}{n-3}"]),
+    ("n!", ["n(n-1)!", "n!", "n"]),
+    ("\\alpha^2", ["\\alpha\\cdot\\alpha", "\\alpha^{2}", "a^2"]),
+    ("x_0", ["x_{0}", "x0", "x_o"]),
+    ("\\vec{v}", ["v", "\\mathbf{v}", "\\vec v"]),
+    ("\\triangle ABC", ["ABC", "\\triangle{ABC}", "\\triangle BCA"]),
+    ("60^\\circ", ["60", "60°", "\\frac{\\pi}{3}", "60\\text{ degrees}", "60^{\\circ}"]),
+    ("\\tan 20^\\circ", ["\\tan(20^\\circ)", "0.36397", "\\tan 20"]),
+    ("3\\times4", ["12", "4\\times3", "3\\times 4"]),
+    ("2^5\\cdot3", ["96", "3\\cdot 2^5", "2^5*3", "2^5 \\times 3"]),
+    ("100!", ["100!", "99!\\cdot100"]),
+    ("7.5\\times10^{-3}", ["0.0075", "7.5e-3", "75\\times10^{-4}"]),
+    ("\\text{Tuesday}", ["Tuesday", "tuesday", "\\text{tuesday}"]),
+    ("March 3", ["\\text{March 3}", "march 3", "3 March"]),
+    ("3\\frac{3}{4}\\text{ inches}", ["3.75", "3\\frac34", "\\frac{15}{4}\\text{ in}"]),
+    ("1:2:3", ["1:2:3", "2:4:6", "1 : 2 : 3", "1,2,3"]),
+    ("\\overline{AB}", ["AB", "\\overline{AB}", "\\overline{BA}"]),
+    ("0.\\overline{12}", ["\\frac{4}{33}", "0.\\overline{12}", "0.121212"]),
+    ("1.5\\text{ million}", ["1500000", "1.5 million", "1{,}500{,}000"]),
+    ("x^2", ["x\\cdot x", "x^{2}", "x**2", "x2", "X^2"]),
+    ("xy", ["yx", "x y", "x\\cdot y", "x*y", "XY"]),
+    ("\\cos\\theta", ["\\cos(\\theta)", "\\cos \\theta", "cos θ"]),
+    ("\\sin x", ["sin x", "\\sin(x)", "sin(x)", "\\sin{x}"]),
+    ("5\\sqrt{2}\\text{ cm}", ["5\\sqrt{2}", "5\\sqrt2\\text{ cm}", "\\sqrt{50}"]),
+    ("-\\infty<x<3", ["(-\\infty,3)", "x<3"]),
+    ("p\\geq 0", ["p\\ge0", "0\\le p", "[0,\\infty)"]),
+    ("k=1,2,3", ["1,2,3", "k\\in\\{1,2,3\\}", "3,2,1"]),
+    ("a\\in(0,1]", ["(0,1]", "0<a\\le1", "a\\in (0,1]"]),
+    ("m\\ne0", ["m\\neq 0", "m\\not=0"]),
+    ("\\frac{3}{4}\\pi", ["\\frac{3\\pi}{4}", "0.75\\pi", "3\\pi/4", "135^\\circ"]),
+    ("4\\pi\\text{ cm}^2", ["4\\pi", "4\\pi\\text{ cm}^2", "12.566"]),
+    ("11\\text{th}", ["11", "11th"]),
+    ("\\pm\\sqrt{3}", ["\\sqrt3,-\\sqrt3", "\\pm \\sqrt 3", "-\\sqrt{3},\\sqrt{3}"]),
+    ("i", ["\\sqrt{-1}", "i", "\\mathrm{i}", "-i"]),
+    ("\\frac{1+i}{2}", ["\\frac12+\\frac12i", "0.5+0.5i", "\\frac{i+1}{2}"]),
+]
+PLACES = ["\\boxed{%}", "The answer is $\\boxed{%}$.", "$$\\boxed{%}$$", "Answer: $%$", "so $%$", "The final answer is $%$."]
+k = 0
+for g, answers in THIRD:
+    for a in answers:
+        c("once more", g, "\\boxed{" + a + "}", PLACES[k % 6].replace("%", a))
+        k += 1

@@ -28,19 +28,9 @@ family(
     [r"5/8", r"\dfrac{5}{8}", r"\tfrac58", r"\frac58", "0.625", ".625", "10/16", r"\frac{-5}{-8}", r"{5}/{8}", r"\frac{5}{8}.", r"\left(\frac{5}{8}\right)", r"62.5\%"],
     ["8/5", "0.63", "0.624999", r"\frac{5}{9}", "5", "-5/8", r"\frac{5}{8}\pi", "58", "5,8", r"\frac{5}{}"],
 )
-family(
-    "negative fraction",
-    r"-\frac{3}{7}",
-    [r"\frac{-3}{7}", r"\frac{3}{-7}", "-3/7", r"-\dfrac{3}{7}", "\u22123/7", r"-\frac{6}{14}"],
-    ["3/7", "-7/3", "-0.428571", "-3", r"\frac{-3}{-7}"],
-)
+family("negative fraction", r"-\frac{3}{7}", [r"\frac{-3}{7}", r"\frac{3}{-7}", "-3/7", r"-\dfrac{3}{7}", "\u22123/7", r"-\frac{6}{14}"], ["3/7", "-7/3", "-0.428571", "-3", r"\frac{-3}{-7}"])
 family("fraction", "22/7", [r"\frac{22}{7}", r"3\frac17", r"3 \frac{1}{7}", "3 1/7", r"\frac{44}{14}"], ["3.142857", r"\pi", "3.14", r"3\cdot\frac17", "7/22"])
-family(
-    "mixed number",
-    r"\frac{17}{5}",
-    [r"3\frac{2}{5}", r"3\tfrac25", "3 2/5", "3.4", r"3\dfrac{4}{10}", "17/5", r"3 \frac{2}{5}"],
-    ["32/5", r"3\frac{5}{2}", r"-3\frac25", r"3\frac{2}{5}\%5"],
-)
+family("mixed number", r"\frac{17}{5}", [r"3\frac{2}{5}", r"3\tfrac25", "3 2/5", "3.4", r"3\dfrac{4}{10}", "17/5", r"3 \frac{2}{5}"], ["32/5", r"3\frac{5}{2}", r"-3\frac25", r"3\frac{2}{5}\%5"])
 family("mixed number", r"-2\frac{1}{3}", [r"-\frac{7}{3}", "-7/3", "-2 1/3", r"-2\tfrac13"], [r"-\frac53", "-2.333", r"2\frac13", r"\frac73"])
 family("unicode fraction", "3/4", ["\u00be", "0.75", r"\frac34"], ["\u00bd", "\u00bc"])
 family("unicode fraction", r"\frac{5}{2}", ["2\u00bd", "2.5", r"2\frac12"], ["2\u00bc", "25"])
@@ -104,18 +94,8 @@ family(
     ],
 )
 family("negative", "-18", ["-18", "\u221218", "-18.0", "-18.", "(-18)", r"\left(-18\right)", r"-\frac{36}{2}", "$-18$", "{-18}"], ["18", "--18", "+18", "18-", r"\pm 18", "-1.8"])
-family(
-    "zero",
-    "0",
-    ["-0", "0.0", "+0", "00", "-0.00", r"\frac{0}{5}", "0/7", r"0^\circ", r"0\%", "{0}", "$0$", "x=0"],
-    ["1", "0.0001", r"\emptyset", r"\{\}", "1/0", r"\frac{0}{0}", "O", "5-5", r"\text{none}"],
-)
-family(
-    "thousands",
-    "12345",
-    ["12,345", "12{,}345", r"12\,345", r"12,\!345", "12,345.0", "12345.00", r"12\;345", r"\text{12,345}", "$12,345$"],
-    ["12.345", "1,2345", "123,45", "12,34", "12, 345", "12,3456", "1.2345"],
-)
+family("zero", "0", ["-0", "0.0", "+0", "00", "-0.00", r"\frac{0}{5}", "0/7", r"0^\circ", r"0\%", "{0}", "$0$", "x=0"], ["1", "0.0001", r"\emptyset", r"\{\}", "1/0", r"\frac{0}{0}", "O", "5-5", r"\text{none}"])
+family("thousands", "12345", ["12,345", "12{,}345", r"12\,345", r"12,\!345", "12,345.0", "12345.00", r"12\;345", r"\text{12,345}", "$12,345$"], ["12.345", "1,2345", "123,45", "12,34", "12, 345", "12,3456", "1.2345"])
 family("thousands", "1,234,567", ["1234567", r"1{,}234{,}567", r"1\,234\,567", "1,234,567.00"], ["1,234", "1234.567", "1,234,568", "1,234567"])
 family("thousands", "-45,000.5", ["-45000.5", r"-45{,}000.50", r"-\frac{90001}{2}"], ["45000.5", "-45,000"])
 family("long number", "9" * 40, ["9" * 40, ",".join(["9"] + ["999"] * 13), "9" * 40 + ".0"], ["9" * 39, "9" * 39 + "8", "1" + "0" * 40, "10^{40}-1"])
@@ -123,22 +103,12 @@ family("long number", "3" * 300, ["3" * 300], ["3" * 299 + "4", "3" * 301])
 family("long number", "0." + "1" * 60, ["." + "1" * 60, "0." + "1" * 60 + "0"], ["0." + "1" * 61, "0." + "1" * 59, "1/9"])
 
 # Percent, money, units.
-family(
-    "percent",
-    r"35\%",
-    [r"35\%", "35%", "0.35", "35", "7/20", r"35\text{ percent}", "35 percent", r"35 \%", r"\frac{7}{20}", r"35.0\%"],
-    ["3.5", "0.0035", r"0.35\%", r"350\%", r"53\%"],
-)
+family("percent", r"35\%", [r"35\%", "35%", "0.35", "35", "7/20", r"35\text{ percent}", "35 percent", r"35 \%", r"\frac{7}{20}", r"35.0\%"], ["3.5", "0.0035", r"0.35\%", r"350\%", r"53\%"])
 family("percent", "0.08", [r"8\%", "8%", r"8.0\%", "8 percent", r"0.08\%"], [r"80\%", "8"])
 family("percent", r"0.5\%", ["0.005", "0.5", r"\frac12\%", "1/200", r"\frac{1}{2}\%"], ["50", "0.05", r"5\%"])
 family("percent", "120", [r"120\%", "120 percent"], ["1.2", r"12\%"])
 family("percent", r"66\frac23\%", [r"66\frac{2}{3}\%", r"\frac23", r"66\frac23", r"\frac{200}{3}\%"], [r"66\%", "0.67", r"66.67\%"])
-family(
-    "money",
-    "12.5",
-    [r"\$12.50", "$12.50", r"\$12.5", "12.50 dollars", r"12.50\text{ dollars}", r"\text{\$12.50}", r"\$ 12.50", r"12\frac12"],
-    [r"\$12.05", r"\$125", r"\$-12.50", "12 dollars 50"],
-)
+family("money", "12.5", [r"\$12.50", "$12.50", r"\$12.5", "12.50 dollars", r"12.50\text{ dollars}", r"\text{\$12.50}", r"\$ 12.50", r"12\frac12"], [r"\$12.05", r"\$125", r"\$-12.50", "12 dollars 50"])
 family("money", r"\$1,250.75", ["1250.75", r"\$1250.75", "1,250.75", r"1250.75\text{ dollars}", r"\$1{,}250.75"], ["1250.57", r"\$1,250", "1250.75 cents", "\u20ac1,250.75"])
 family("money", "\u00a35", ["5", "\u00a35.00", "\u00a3 5"], ["\u00a36", r"\$5"])
 family("money", "-40", [r"-\$40"], [r"\$40"])
@@ -166,12 +136,7 @@ family(
     ],
     [r"34\text{ elephants}", r"34 \text{ or so}", r"43\text{ cm}", r"34\text{ is wrong}"],
 )
-family(
-    "units",
-    r"5\text{ m}",
-    ["5", r"5\,\text{m}", r"5\text{ meters}", r"5\ \mathrm{m}", "5 m", "5.0 meters", "5 metres"],
-    [r"5\text{ cm}", r"5\text{ s}", "6", r"5\text{ m}^2", "50 cm"],
-)
+family("units", r"5\text{ m}", ["5", r"5\,\text{m}", r"5\text{ meters}", r"5\ \mathrm{m}", "5 m", "5.0 meters", "5 metres"], [r"5\text{ cm}", r"5\text{ s}", "6", r"5\text{ m}^2", "50 cm"])
 family("units", r"12\text{ cm}^2", ["12", r"12\,\text{cm}^2", r"12\mathrm{cm}^2", r"12\text{ square centimeters}"], [r"12\text{ cm}", r"12\text{ m}^2", "144"])
 family("units", r"2.5\text{ hours}", ["2.5", r"\frac52", r"2\frac12\text{ hours}", "2.5 hours", r"5/2\text{ hours}"], [r"2.5\text{ minutes}", "25"])
 family("units", r"3\sqrt{2}\text{ cm}", [r"3\sqrt{2}", r"\sqrt{18}\text{ cm}", r"3\sqrt2\,\text{cm}"], [r"3\sqrt{2}\text{ m}", r"3\sqrt{3}\text{ cm}"])
@@ -230,12 +195,7 @@ family(
     [r"\pi\cdot2", r"2 \pi", "2\u03c0", r"\pi+\pi", r"\frac{4\pi}{2}", "2pi", "2*pi", r"2\cdot\pi", r"2\times\pi", r"2\,\pi"],
     ["6.2832", "6.283185307179586", r"\pi^2", "2", r"\frac{44}{7}", r"\pi", r"2\pi r"],
 )
-family(
-    "pi",
-    r"\frac{\pi}{6}",
-    [r"\pi/6", r"\frac16\pi", r"\frac{1}{6}\pi", r"\frac{2\pi}{12}", r"\dfrac{\pi}{6}", "pi/6"],
-    [r"\frac{6}{\pi}", "0.5236", r"\frac{\pi}{3}", r"-\frac{\pi}{6}"],
-)
+family("pi", r"\frac{\pi}{6}", [r"\pi/6", r"\frac16\pi", r"\frac{1}{6}\pi", r"\frac{2\pi}{12}", r"\dfrac{\pi}{6}", "pi/6"], [r"\frac{6}{\pi}", "0.5236", r"\frac{\pi}{3}", r"-\frac{\pi}{6}"])
 family("pi", r"4-\pi", [r"-\pi+4", r"-(\pi-4)"], [r"\pi-4", "0.8584", r"4+\pi"])
 family("e", r"e^2", [r"e\cdot e", r"e^{2}", r"\exp(2)", r"(e^{1})^2"], ["7.389", "2e", "e", "e^3"])
 family("logarithm", r"\ln 8", [r"3\ln 2", r"\ln(8)", r"\ln{8}", r"\ln 2+\ln 4", r"3\ln(2)"], ["2.079", r"8\ln", r"\ln 9", r"\log 8"])
@@ -254,18 +214,8 @@ family("trigonometry", r"\arctan 2", [r"\tan^{-1}(2)", r"\tan^{-1} 2", r"\arctan
 # Infinity, plus-minus, complex numbers.
 family("infinity", r"\infty", [r"+\infty", r"\infty", "\u221e", "infinity", r"\text{infinity}"], [r"-\infty", "10^{100}", "0", r"\pm\infty"])
 family("infinity", r"-\infty", [r"-\infty", "-\u221e"], [r"\infty", "-1"])
-family(
-    "plus-minus",
-    r"\pm 3",
-    ["3, -3", "-3,3", r"\{-3,3\}", r"x=\pm3", r"3 \text{ or } -3", "\u00b13", r"\{3,-3\}", r"3\text{ and }-3", r"x=3 \text{ or } x=-3"],
-    ["3", "-3", r"\pm 4", "(3,-3)", "3,3"],
-)
-family(
-    "plus-minus",
-    r"2\pm\sqrt{3}",
-    [r"2+\sqrt3, 2-\sqrt3", r"2-\sqrt{3},2+\sqrt{3}", r"\{2\pm\sqrt3\}", r"\frac{4\pm\sqrt{12}}{2}", r"2\mp\sqrt3"],
-    [r"2+\sqrt3", r"3\pm\sqrt2", r"-2\pm\sqrt3", r"2\pm 3"],
-)
+family("plus-minus", r"\pm 3", ["3, -3", "-3,3", r"\{-3,3\}", r"x=\pm3", r"3 \text{ or } -3", "\u00b13", r"\{3,-3\}", r"3\text{ and }-3", r"x=3 \text{ or } x=-3"], ["3", "-3", r"\pm 4", "(3,-3)", "3,3"])
+family("plus-minus", r"2\pm\sqrt{3}", [r"2+\sqrt3, 2-\sqrt3", r"2-\sqrt{3},2+\sqrt{3}", r"\{2\pm\sqrt3\}", r"\frac{4\pm\sqrt{12}}{2}", r"2\mp\sqrt3"], [r"2+\sqrt3", r"3\pm\sqrt2", r"-2\pm\sqrt3", r"2\pm 3"])
 family("complex", "3-4i", ["-4i+3", "3 - 4i", "3-4 i", r"3-4\cdot i", r"\frac{6-8i}{2}", r"3-4\mathrm{i}"], ["3+4i", "4-3i", "(3,-4)", "5", "3-4", "-3+4i", "3-4k"])
 family("complex", "-i", [r"\frac{1}{i}", "i^3", "-1i", r"-1\cdot i", "0-i"], ["i", "-1", "1"])
 family("complex", r"\frac{3-4i}{5}", [r"\frac35-\frac45 i", r"0.6-0.8i", r"\frac{3}{5}-\frac{4i}{5}", r"\frac{1}{5}(3-4i)"], [r"\frac{3+4i}{5}", r"\frac{3}{5}"])
@@ -296,12 +246,7 @@ family(
 family("interval", r"1<x<5", ["(1,5)", r"5>x>1", r"x\in(1,5)", r"1 < x < 5"], [r"1\le x<5", r"1<x<6", r"x<5", "[1,5]"])
 family("inequality", "x>7", ["7<x", "x > 7", r"(7,\infty)", r"x\gt 7", "x>7.0", r"x>\frac{14}{2}"], [r"x\ge7", "x<7", "7>x", "7", "x=7"])
 family("inequality", r"a\geq-2", [r"a\ge -2", r"-2\le a", r"[-2,\infty)", "a\u2265-2", "a>=-2"], ["a>-2", r"a\le-2", r"a\geq2"])
-family(
-    "set",
-    r"\{1,2,3\}",
-    [r"\{3,2,1\}", "1,2,3", r"\left\{1,2,3\right\}", r"\{ 1, 3, 2 \}", "3, 1, 2", r"\lbrace 1,2,3\rbrace", r"\{1,2,3,3\}"],
-    [r"\{1,2\}", "(1,2,3)", r"\{1,2,3,4\}", r"\{1,2,4\}", "[1,2,3]", "123"],
-)
+family("set", r"\{1,2,3\}", [r"\{3,2,1\}", "1,2,3", r"\left\{1,2,3\right\}", r"\{ 1, 3, 2 \}", "3, 1, 2", r"\lbrace 1,2,3\rbrace", r"\{1,2,3,3\}"], [r"\{1,2\}", "(1,2,3)", r"\{1,2,3,4\}", r"\{1,2,4\}", "[1,2,3]", "123"])
 family("set", r"\{-\frac12,\sqrt2\}", [r"\{\sqrt2,-0.5\}", r"\sqrt{2},-\frac{1}{2}", r"x=\sqrt2, x=-\frac12"], [r"\{\frac12,\sqrt2\}", r"\{-0.5,1.414\}"])
 family("set", r"\emptyset", [r"\varnothing", r"\{\}", r"\emptyset", "\u2205"], ["0", r"\{0\}", r"\{\emptyset\}"])
 family("set", "4", [r"\{4\}", r"\left\{4\right\}", "x=4", r"x\in\{4\}"], [r"\{4,5\}", r"\{\}"])
@@ -340,26 +285,17 @@ family(
 
 # Equations and expressions.
 family(
-    "equation",
-    "5",
-    ["x=5", "x = 5", "n=5", r"x=5.0", "5=x", r"\theta=5", "A=5", "x_1=5", "f(x)=5", "f(2)=5", r"x=\frac{10}{2}"],
-    ["x=6", "x+1=6", "2x=10", "x^2=25", "5=6", r"x\ne5", "x>5", "ab+c=5", "x=5,6", "x=y=6"],
+    "equation", "5", ["x=5", "x = 5", "n=5", r"x=5.0", "5=x", r"\theta=5", "A=5", "x_1=5", "f(x)=5", "f(2)=5", r"x=\frac{10}{2}"], ["x=6", "x+1=6", "2x=10", "x^2=25", "5=6", r"x\ne5", "x>5", "ab+c=5", "x=5,6", "x=y=6"]
 )
 family("equation", "x=-3", ["-3", "x=-3", r"x=-\frac{6}{2}", "-3=x"], ["y=-3", "x=3", "3", "x<-3"])
 family("equation", "y=2x+1", ["y=1+2x", "2x+1=y", "2x+1", "y = 2x + 1", r"y=2\cdot x+1", "y=2(x+1)-1"], ["y=2x-1", "y=x+2", "z=2x+1", "2x-1", "x=2y+1"])
 family("equation", "x^2+y^2=25", ["y^2+x^2=25", "25=x^2+y^2", "x^2 + y^2 = 25", "x^2+y^2=5^2"], ["x^2+y^2=5", "x^2-y^2=25", "x+y=5", "25"])
 family(
-    "polynomial",
-    "x^2-5x+6",
-    ["(x-2)(x-3)", "6-5x+x^2", "x^2 - 5x + 6", r"x(x-5)+6", "(x-3)(x-2)", r"x^{2}-5x+6", r"x\cdot x-5\cdot x+6"],
-    ["x^2+5x+6", "x^2-5x-6", "(x+2)(x+3)", "x^2-6x+5", "y^2-5y+6", "x^2", "-5x+6"],
+    "polynomial", "x^2-5x+6", ["(x-2)(x-3)", "6-5x+x^2", "x^2 - 5x + 6", r"x(x-5)+6", "(x-3)(x-2)", r"x^{2}-5x+6", r"x\cdot x-5\cdot x+6"], ["x^2+5x+6", "x^2-5x-6", "(x+2)(x+3)", "x^2-6x+5", "y^2-5y+6", "x^2", "-5x+6"]
 )
 family("polynomial", "(a+b)^3", ["a^3+3a^2b+3ab^2+b^3", "(b+a)^3", "(a+b)(a+b)^2", r"(a+b)(a^2+2ab+b^2)"], ["a^3+b^3", "(a-b)^3", "3(a+b)"])
 family(
-    "rational",
-    r"\frac{x+1}{x-1}",
-    [r"(x+1)/(x-1)", r"1+\frac{2}{x-1}", r"\frac{2x+2}{2x-2}", r"\frac{-x-1}{1-x}", r"\frac{x^2-1}{(x-1)^2}"],
-    [r"\frac{x-1}{x+1}", "x+1/x-1", r"\frac{x+1}{1-x}", "-1", r"\frac{x+1}{x+1}"],
+    "rational", r"\frac{x+1}{x-1}", [r"(x+1)/(x-1)", r"1+\frac{2}{x-1}", r"\frac{2x+2}{2x-2}", r"\frac{-x-1}{1-x}", r"\frac{x^2-1}{(x-1)^2}"], [r"\frac{x-1}{x+1}", "x+1/x-1", r"\frac{x+1}{1-x}", "-1", r"\frac{x+1}{x+1}"]
 )
 family("rational", r"\frac{n(n+1)(2n+1)}{6}", [r"\frac{2n^3+3n^2+n}{6}", r"\frac{1}{6}n(n+1)(2n+1)", r"n(n+1)(2n+1)/6"], [r"\frac{n(n+1)}{2}", r"\frac{n(n+1)(2n-1)}{6}"])
 family("expression", r"\sin 2x", [r"2\sin x\cos x", r"\sin(2x)", r"2\cos x\sin x"], [r"2\sin x", r"\sin x^2", r"\cos 2x", r"\sin^2 x"])
@@ -415,28 +351,13 @@ family(
 )
 family("union", "(2,5)", [r"x>2\text{ and }x<5", r"x<5\text{ and }x>2", r"2<x<5"], [r"x>2\text{ and }x\le5", "x>2", r"x<2\text{ or }x>5"])
 family("union", r"[0,1]\cup[2,3]\cup\{7\}", [r"\{7\}\cup[0,1]\cup[2,3]", r"[2,3]\cup\{7\}\cup[0,1]"], [r"[0,1]\cup[2,3]", r"[0,1]\cup[2,3]\cup\{8\}", r"[0,3]\cup\{7\}"])
+family("real numbers", r"\mathbb{R}", [r"(-\infty,\infty)", "\u211d", r"(-\infty,+\infty)", r"\mathbb R"], [r"\mathbb{Z}", r"(0,\infty)", r"\mathbb{R}\setminus\{0\}", r"\emptyset"])
 family(
-    "real numbers", r"\mathbb{R}", [r"(-\infty,\infty)", "\u211d", r"(-\infty,+\infty)", r"\mathbb R"], [r"\mathbb{Z}", r"(0,\infty)", r"\mathbb{R}\setminus\{0\}", r"\emptyset"]
-)
-family(
-    "sets of tuples",
-    r"(1,2),(3,4)",
-    [r"(3,4),(1,2)", r"\{(1,2),(3,4)\}", r"(1,2)\text{ and }(3,4)", r"(3,4) \text{ or } (1,2)", r"(1, 2), (3, 4)"],
-    ["(2,1),(3,4)", "(1,2)", "(1,2,3,4)", "1,2,3,4", "(1,2),(3,4),(5,6)"],
+    "sets of tuples", r"(1,2),(3,4)", [r"(3,4),(1,2)", r"\{(1,2),(3,4)\}", r"(1,2)\text{ and }(3,4)", r"(3,4) \text{ or } (1,2)", r"(1, 2), (3, 4)"], ["(2,1),(3,4)", "(1,2)", "(1,2,3,4)", "1,2,3,4", "(1,2),(3,4),(5,6)"]
 )
 family("sets of tuples", r"\{(0,0),(1,-1)\}", [r"\{(1,-1),(0,0)\}", "(0,0),(1,-1)"], [r"\{(0,0)\}", r"\{(0,0),(-1,1)\}"])
-family(
-    "choices",
-    "A,C",
-    ["A, C", "C, A", r"\text{A and C}", r"\text{A, C}", "(A), (C)", r"\text{A}, \text{C}", "A and C", r"\textbf{(A)}, \textbf{(C)}"],
-    ["A", "A,B", "A, C, D", "B, C"],
-)
-family(
-    "words and numbers",
-    "5",
-    [],
-    [r"\text{The answer is }5", r"5\text{ (approx)}", r"\text{five}", r"5\text{ or }6", "5 is the answer", r"\text{answer: }5", r"5\text{ elephants}", "5?"],
-)
+family("choices", "A,C", ["A, C", "C, A", r"\text{A and C}", r"\text{A, C}", "(A), (C)", r"\text{A}, \text{C}", "A and C", r"\textbf{(A)}, \textbf{(C)}"], ["A", "A,B", "A, C, D", "B, C"])
+family("words and numbers", "5", [], [r"\text{The answer is }5", r"5\text{ (approx)}", r"\text{five}", r"5\text{ or }6", "5 is the answer", r"\text{answer: }5", r"5\text{ elephants}", "5?"])
 family("percent", "5 percent", [r"5\%", "0.05", "5", r"\frac{1}{20}"], ["0.5", r"50\%"])
 family("text", "\u5317\u4eac", ["\u5317\u4eac", r"\text{" + "\u5317\u4eac" + "}"], ["\u4e0a\u6d77", "\u5317"])
 family("text", r"\text{isosceles triangle}", ["isosceles triangle", r"\text{Isosceles triangle}", "Isosceles Triangle."], ["triangle", r"\text{equilateral triangle}"])
@@ -464,12 +385,7 @@ family("ordinal", "11", ["11th", r"11^{\text{th}}", r"11^{th}"], ["11st", "1st",
 family("ordinal", "21st", ["21st", r"21\text{st}", r"21^{\text{st}}"], ["12th", "22nd", "1st"])
 
 # Broken texts.
-family(
-    "broken",
-    "1/2",
-    [],
-    ["\x0crac{1}{2}", r"\frac{1}{2", r"\frac{1}", r"\frac12)", r"(\frac12", r"\frac{1}{2}\right)", r"1/", "/2", r"1//2", r"\frac{}{}", r"\\", "{", r"1/2 = 0.6"],
-)
+family("broken", "1/2", [], ["\x0crac{1}{2}", r"\frac{1}{2", r"\frac{1}", r"\frac12)", r"(\frac12", r"\frac{1}{2}\right)", r"1/", "/2", r"1//2", r"\frac{}{}", r"\\", "{", r"1/2 = 0.6"])
 family("broken", "6", [], ["\text{6", "6)", "(6", "6+", r"\sqrt{", "6=", "6,", "*6", "6//1", r"6\text{", "6 6", "6..0", "^6", "_6"])
 
 # Whole responses.
