@@ -112,7 +112,7 @@ func (e *Engine) meet(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, u := range urls {
 		all.Go(func() {
-			f, err := e.wire.await(ctx, u, e.cfg.Wait)
+			f, err := e.wire.await(ctx, u, e.cfg.Wait, e.notice(u))
 			if err == nil {
 				err = e.usable(f)
 			}
@@ -129,6 +129,13 @@ func (e *Engine) meet(ctx context.Context) error {
 			"max_running", f.Running, "sessions", f.Session, "attests", f.Attests, "weights_by", e.transport(s), "seeds", f.Seeds, "experts", f.Experts, "loads", f.Loads)
 	}
 	return nil
+}
+
+// notice says that a server is waited for at the beginning of a run, for how long yet, and which flag says so.
+func (e *Engine) notice(url string) notice {
+	return notice{first: 3 * time.Second, every: sayEvery, say: func(why error, left time.Duration) {
+		e.log.Warn("a server is not ready yet: it is waited for", "url", url, "why", why.Error(), "left", left.Round(time.Second).String(), "at_most", e.cfg.Wait.String()+" (--rollout-wait)")
+	}}
 }
 
 // usable reports what keeps a server from serving this engine.

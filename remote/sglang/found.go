@@ -89,10 +89,25 @@ func (w *wire) knows(ctx context.Context, url, path string) (has bool, process s
 	return false, process, err
 }
 
+// A notice says that somebody is waited for: not at once, since most are there soon, and not too often.
+type notice struct {
+	first, every time.Duration
+	say          func(why error, left time.Duration) // nil: nobody is told
+}
+
+// due reports whether it is to be said now; said is the zero time where it was not yet.
+func (n notice) due(began, said, now time.Time) bool {
+	if said.IsZero() {
+		return now.Sub(began) >= n.first
+	}
+	return now.Sub(said) >= n.every
+}
+
 // await looks at a server until it answers and has generated a token, or the patience of the settings is over.
-func (w *wire) await(ctx context.Context, url string, wait time.Duration) (Found, error) {
+func (w *wire) await(ctx context.Context, url string, wait time.Duration, n notice) (Found, error) {
 	short, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	began, said := time.Now(), time.Time{}
 	for {
 		f, err := w.look(short, url)
 		if err == nil {
@@ -103,6 +118,10 @@ func (w *wire) await(ctx context.Context, url string, wait time.Duration) (Found
 		}
 		if s := status(err); s != 0 && s < 500 && s != http.StatusNotFound {
 			return f, fmt.Errorf("%s: %w", url, err) // it is there and says no
+		}
+		if now := time.Now(); n.say != nil && n.due(began, said, now) && short.Err() == nil {
+			said = now
+			n.say(err, wait-now.Sub(began))
 		}
 		if sleep(short, startupPause) != nil {
 			return f, fmt.Errorf("%s: not ready after %v: %w", url, wait, err)

@@ -41,7 +41,7 @@ func Visit(ctx context.Context, cfg Config, routes *rl.Routes) (*Visitor, error)
 	}
 	v := &Visitor{wire: w, name: nonce(), shape: routes, begun: make(chan int, 1)}
 	v.begun <- 0
-	if v.found, err = w.await(ctx, urls[0], cfg.Wait); err == nil {
+	if v.found, err = w.await(ctx, urls[0], cfg.Wait, notice{}); err == nil {
 		err = w.either(ctx, urls[0], "/server_info", "/get_server_info", &v.info)
 	}
 	if err != nil {
