@@ -68,7 +68,7 @@ func (r *run) reserve(s *scratch, rows, cut int) {
 }
 
 // direct reports whether b is read where it lies, with k in pieces of cut: in panels of numbers, or in rows that the tiles read once or
-// twice, or four times out of the second cache, or that stay near.
+// twice, or a dozen times out of the second cache, or that stay near.
 func (r *run) direct(cut int) bool {
 	rows, size := r.r1-r.r0, cut*r.b.ld
 	switch {
@@ -77,14 +77,14 @@ func (r *run) direct(cut int) bool {
 	case r.b.half != nil:
 		return rows <= tallest
 	}
-	return r.b.rows != nil && (rows <= 2*tallest || rows <= 4*tallest && size <= pieceB || size <= near)
+	return r.b.rows != nil && (rows <= 2*tallest || rows <= 12*tallest && size <= pieceB || size <= near)
 }
 
 // copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines
-// lie far apart: they would compete for the same sets of the cache.
+// lie far apart: they would compete for the same sets of the cache. A few panels have read them out of the second cache before the copy is made.
 func (r *run) copies(cut int) bool {
 	if r.turned() {
-		return r.r1-r.r0 > tallest && r.p1-r.p0 >= 2 && cut*r.product.ak > near
+		return r.r1-r.r0 > tallest && r.p1-r.p0 > 8 && cut*r.product.ak > near
 	}
 	return r.r1-r.r0 > tallest && r.p1-r.p0 >= 8 && r.product.as >= 512
 }
@@ -98,17 +98,27 @@ func (r *run) takeA() {
 	switch {
 	case r.copyA == nil:
 	case r.turned():
-		r.eachTile(tallest, func(row, height, n int) {
-			for i := range n {
-				at := row + i*height
-				packTile(r.simd, r.copyA[at*r.kc:], r.first[at:], r.kc, r.ak, height)
-			}
-		})
+		r.turnA()
 	default:
 		for i := range r.rows {
 			copy(r.copyA[i*r.kc:][:r.kc], r.first[i*r.as:])
 		}
 		r.first, r.as = r.copyA, r.kc
+	}
+}
+
+// turnA copies the piece of a tile by tile, a few elements of many lines each: so few k at a time that those lines stay near until the
+// last tile has been there.
+func (r *run) turnA() {
+	few := max(near/r.rows, vec)
+	for k := 0; k < r.kc; k += few {
+		n := min(few, r.kc-k)
+		r.eachTile(tallest, func(row, height, tiles int) {
+			for range tiles {
+				packTile(r.simd, r.copyA[row*r.kc+k*height:], r.first[row+k*r.ak:], n, r.ak, height)
+				row += height
+			}
+		})
 	}
 }
 
