@@ -14,6 +14,8 @@ type Site struct {
 	Comb *tensor.Tensor // [T, S, S], first index the source; nil at the last collapse
 
 	x, z, o, y *tensor.Tensor // streams, what the maps are made of, the sub-layer's output, the new streams
+
+	before *Site // whose Leave made x, just before this Enter: its backward pass goes along with this one's
 }
 
 // siteRows is how many tokens go through all kernels of a site before the next ones: their streams, and those of
@@ -34,6 +36,7 @@ func Enter(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool, p 
 		c.K.Collapse(of.rows(e.In), x, pre)
 	})
 	if c.tape != nil {
+		e.before = c.tape.takeLeave(x)
 		c.record("enter", c.inTurn(func() { e.backward(c, fn, base, scale, p) }, fn, base, scale), e.In, e.Pre, e.Post, e.Comb, e.z)
 	}
 	return e
@@ -49,29 +52,50 @@ func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
 	if c.tape != nil {
 		e.o, e.y = o, y
 		c.record("leave", func() {
-			c.K.ExpandBackward(nil, c.sum(o), nil, nil, c.Grad(y), e.x, o, e.Post, e.Comb)
+			e.leaveBackward(c, c.sum(o), c.Grad(y), whole)
 		}) // the gradient of y goes on to streams and maps when the tape is back at Enter
+		c.tape.left = e
 	}
 	return y
 }
 
+// takeLeave returns the site whose Leave made x if that is the tape's last step, which it takes away: nothing but the op that comes next adds
+// to the gradient of x before the step reads it.
+func (p *tape) takeLeave(x *tensor.Tensor) *Site {
+	e := p.left
+	last := len(p.steps) - 1
+	if e == nil || e.y != x || last < 0 || p.steps[last].name != "leave" {
+		return nil
+	}
+	p.steps = p.steps[:last]
+	return e
+}
+
+// leaveBackward adds to a strip do of the gradient of the sub-layer's output, from dy of the new streams.
+func (e *Site) leaveBackward(c *Ctx, do, dy *tensor.Tensor, of strip) {
+	c.K.ExpandBackward(nil, do, nil, nil, dy, of.rows(e.x), of.rows(e.o), of.rows(e.Post), of.rows(e.Comb))
+}
+
 // backward adds to the gradients of the streams and of the site's weights, in the order in which each op for itself would.
 func (e *Site) backward(c *Ctx, fn, base, scale *tensor.Param, p kernels.HyperParams) {
-	dx := c.sum(e.x)
-	first := dx.Fresh
-	dx.Fresh = false
+	dx, do := c.strewn(e.x), strewn{}
+	if e.before != nil {
+		do = c.strewn(e.before.o)
+	}
 	din, dpre, dpost, dcomb := c.Grad(e.In), c.Grad(e.Pre), c.gradOrNil(e.Post), c.gradOrNil(e.Comb)
 	dy, dz := c.gradOrNil(e.y), c.Grad(e.z)
 	strips(e.x.Shape[0], func(of strip) {
-		x, z, pre, dx, dz := of.rows(e.x), of.rows(e.z), of.rows(e.Pre), of.rows(dx), of.rows(dz)
+		x, z, pre, dx, dz := of.rows(e.x), of.rows(e.z), of.rows(e.Pre), dx.rows(of), of.rows(dz)
 		dpre, dpost, dcomb := of.rows(dpre), of.rows(dpost), of.rows(dcomb)
-		dx.Fresh = first
 		if dy != nil {
 			c.K.ExpandBackward(dx, nil, dpost, dcomb, of.rows(dy), x, of.rows(e.o), of.rows(e.Post), of.rows(e.Comb))
 		}
 		c.K.CollapseBackward(dx, dpre, of.rows(din), x, pre)
 		c.K.HyperMapBackward(dz, dx, paramGrad(base), paramGrad(scale), dpre, dpost, dcomb, z, x, base.Value, scale.Value, p)
 		c.K.LinearBackward(dx, paramGrad(fn), dz, x, fn.Value, 1)
+		if b := e.before; b != nil {
+			b.leaveBackward(c, do.rows(of), dx, of)
+		}
 	})
 	if dy != nil {
 		c.tape.spend(e.y)
@@ -80,6 +104,8 @@ func (e *Site) backward(c *Ctx, fn, base, scale *tensor.Param, p kernels.HyperPa
 
 // A strip is some of a pass's tokens.
 type strip struct{ lo, hi, all int }
+
+var whole = strip{}
 
 // strips calls f for tokens 0 to rows, siteRows at a time.
 func strips(rows int, f func(strip)) {
@@ -94,6 +120,26 @@ func (s strip) rows(x *tensor.Tensor) *tensor.Tensor {
 		return x
 	}
 	return x.Slice(s.lo, s.hi)
+}
+
+// strewn is a gradient that is added to strip by strip.
+type strewn struct {
+	sum   *tensor.Tensor
+	first bool
+}
+
+func (c *Ctx) strewn(t *tensor.Tensor) strewn {
+	g := c.sum(t)
+	s := strewn{g, g.Fresh}
+	g.Fresh = false
+	return s
+}
+
+// rows returns the strip's rows, Fresh if the gradient was.
+func (s strewn) rows(of strip) *tensor.Tensor {
+	r := of.rows(s.sum)
+	r.Fresh = s.first
+	return r
 }
 
 func (c *Ctx) gradOrNil(t *tensor.Tensor) *tensor.Tensor {

@@ -12,6 +12,7 @@ type tape struct {
 	grads   map[*tensor.Tensor]*tensor.Tensor // nil where it is spent
 	views   map[*tensor.Tensor]*tensor.Tensor // a view's gradient is a view of its source's
 	rounded map[*tensor.Tensor]*tensor.Tensor // what products with rounding weights read
+	left    *Site                             // of the last Leave
 	free    map[int][][]byte                  // memory of spent gradients, by size, the last used on top: it may still lie in a cache
 }
 

@@ -77,13 +77,21 @@ func (b *Backend) sums(t *tensor.Tensor) []float32 {
 	return values(t)
 }
 
-// fresh reports whether t is a fresh gradient, and takes the mark away: the caller zeroes it, best while it is in the cache.
+// fresh reports whether t is a fresh gradient, and takes the mark away: the caller zeroes it, best while it is in the cache, or writes without reading.
 func fresh(t *tensor.Tensor) bool {
 	if t == nil || !t.Fresh {
 		return false
 	}
 	t.Fresh = false
 	return true
+}
+
+// either returns one of two functions of assembly: for a first gradient, or for one more.
+func either[F any](first bool, f, more F) F {
+	if first {
+		return f
+	}
+	return more
 }
 
 // single reports whether all tensors are F32 (or nil): what the assembly reads.

@@ -53,7 +53,8 @@ func (b *Backend) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps 
 	if dw != nil {
 		wantLen(kernel, "dw", dw.Len(), dim)
 	}
-	out, in, weight, gx, gw, first := dy.F32(), x.F32(), values(w), values(dx), b.sums(dw), fresh(dx)
+	out, in, weight, gx, gw := dy.F32(), x.F32(), values(w), values(dx), b.sums(dw)
+	grad := either(fresh(dx), asm.NormGradFirst, asm.NormGrad)
 	m := b.borrow()
 	defer b.give(m)
 	rho := m.f32(runs)
@@ -62,11 +63,8 @@ func (b *Backend) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps 
 		for r := lo; r < hi; r += rowsInCache {
 			n := min(rowsInCache, hi-r)
 			asm.Rho(&rho[r], part(in, r*dim, n*dim), n, dim, float32(eps))
-			if first {
-				clear(gx[r*dim:][:n*dim])
-			}
 			if gx != nil {
-				asm.NormGrad(part(gx, r*dim, n*dim), part(out, r*dim, n*dim), &in[r*dim], &weight[0], &rho[r], n, dim)
+				grad(part(gx, r*dim, n*dim), part(out, r*dim, n*dim), &in[r*dim], &weight[0], &rho[r], n, dim)
 			}
 		}
 	})

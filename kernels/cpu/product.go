@@ -42,6 +42,7 @@ const (
 	smallC  = 1 << 16 // elements of such a c
 	pieceA  = 1 << 15 // elements of a piece of a: it stays in the second cache, and is twice that where b comes from afar
 	pieceB  = 1 << 16 // elements of a piece of b that is copied: it stays there, too
+	deep    = 128     // k of a tile that hides what the second cache takes
 	near    = 1 << 12 // elements of rows that stay in the first cache as they lie
 	tallest = 6       // rows of the tallest tile
 	widest  = 4       // panels of the widest

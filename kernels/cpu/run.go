@@ -68,7 +68,7 @@ func (r *run) reserve(s *scratch, rows, cut int) {
 }
 
 // direct reports whether b is read where it lies, with k in pieces of cut: in panels of numbers, or in rows that the tiles read once or
-// twice, or a dozen times out of the second cache, or that stay near.
+// twice, or four times out of the second cache, or a dozen where tiles are deep enough to wait for it meanwhile, or that stay near.
 func (r *run) direct(cut int) bool {
 	rows, size := r.r1-r.r0, cut*r.b.ld
 	switch {
@@ -77,7 +77,11 @@ func (r *run) direct(cut int) bool {
 	case r.b.half != nil:
 		return rows <= tallest
 	}
-	return r.b.rows != nil && (rows <= 2*tallest || rows <= 12*tallest && size <= pieceB || size <= near)
+	times := 4
+	if cut >= deep {
+		times = 12
+	}
+	return r.b.rows != nil && (rows <= 2*tallest || rows <= times*tallest && size <= pieceB || size <= near)
 }
 
 // copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines

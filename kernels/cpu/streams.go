@@ -86,23 +86,18 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 	wantMaybe(kernel, "dpost", dpost, rows, numStreams)
 	wantMaybe(kernel, "dcomb", dcomb, rows, numStreams*numStreams)
 	gx, gs, gp, gc := values(dx), values(do), b.sums(dpost), b.sums(dcomb)
-	firstX, firstS := fresh(dx), fresh(do)
+	streamGrad := either(fresh(dx), asm.ExpandGradFirst, asm.ExpandGrad)
+	outGrad := either(fresh(do), asm.ExpandOutFirst, asm.ExpandOut)
 	out, in, sub, p, c := dy.F32(), x.F32(), o.F32(), post.F32(), comb.F32()
 	b.each(rows, 16*dim*elementCost, func(lo, hi int, _ *scratch) {
 		for ; lo < hi; lo += rowsInCache {
 			n := min(rowsInCache, hi-lo)
 			from := part(out, 4*lo*dim, 4*n*dim)
-			if firstX {
-				clear(gx[4*lo*dim:][:4*n*dim])
-			}
-			if firstS {
-				clear(gs[lo*dim:][:n*dim])
-			}
 			if dx != nil {
-				asm.ExpandGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)
+				streamGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)
 			}
 			if do != nil {
-				asm.ExpandOut(part(gs, lo*dim, n*dim), from, part(p, 4*lo, 4*n), n, dim)
+				outGrad(part(gs, lo*dim, n*dim), from, part(p, 4*lo, 4*n), n, dim)
 			}
 			if dcomb != nil {
 				asm.ExpandDots(part(gp, 4*lo, 4*n), part(gc, 16*lo, 16*n), from, part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), n, dim)

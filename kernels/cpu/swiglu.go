@@ -39,17 +39,15 @@ func (b *Backend) SwiGLUBackward(dgu, dw, dy, gu, w *tensor.Tensor, limit float6
 	if dw != nil {
 		wantLen(kernel, "dw", dw.Len(), rows)
 	}
-	gg, gw, out, in, scale, first := dgu.F32(), b.sums(dw), dy.F32(), gu.F32(), values(w), fresh(dgu)
+	gg, gw, out, in, scale := dgu.F32(), b.sums(dw), dy.F32(), gu.F32(), values(w)
+	grad := either(fresh(dgu), asm.SwiGLUGradFirst, asm.SwiGLUGrad)
 	b.eachShort(rows, 2*dim*gateCost, func(lo, hi int, s *scratch) {
 		n := hi - lo
 		dots := s.f32(n) // nobody wants them without dw
 		if gw != nil {
 			dots = gw[lo:hi]
 		}
-		if first {
-			clear(gg[2*lo*dim:][:2*n*dim])
-		}
-		asm.SwiGLUGrad(part(gg, 2*lo*dim, 2*n*dim), &dots[0], part(out, lo*dim, n*dim), part(in, 2*lo*dim, 2*n*dim),
+		grad(part(gg, 2*lo*dim, 2*n*dim), &dots[0], part(out, lo*dim, n*dim), part(in, 2*lo*dim, 2*n*dim),
 			&rowScales(scale, lo, n, s)[0], n, dim, bound(limit))
 	})
 }

@@ -19,6 +19,11 @@ func ScaleRows(y *float32, x *float32, w *float32, rho *float32, rows int, dim i
 //go:noescape
 func NormGrad(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int)
 
+// NormGradFirst takes what is there for zeros and adds to each row of dx, with a = dy*w and c = Dot8(a, x)/dim*rho*rho: dx = FMA(rho, FMA(-c, x, a), dx).
+//
+//go:noescape
+func NormGradFirst(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int)
+
 // NormWeights goes on with chains of cols columns over ascending rows: dw = FMA(dy, x*rho, dw). cols is a multiple of eight.
 //
 //go:noescape

@@ -208,6 +208,67 @@ end11:
 	VZEROUPPER
 	RET
 
+// func NormGradFirst(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·NormGradFirst(SB), NOSPLIT, $0-56
+	MOVQ       dx+0(FP), AX
+	MOVQ       dy+8(FP), CX
+	MOVQ       x+16(FP), DX
+	MOVQ       w+24(FP), BX
+	MOVQ       rho+32(FP), SI
+	MOVQ       rows+40(FP), DI
+	MOVQ       dim+48(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       dim+48(FP), R9
+	VCVTSI2SSQ R9, X0, X0
+	TESTQ      DI, DI
+	JZ         end15
+
+loop14:
+	VXORPS Y1, Y1, Y1
+	XORQ   R9, R9
+
+span16:
+	VMOVUPS      (CX)(R9*1), Y2
+	VMULPS       (BX)(R9*1), Y2, Y2
+	VFMADD231PS  (DX)(R9*1), Y2, Y1
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JLT          span16
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X1
+	VMOVHLPS     X1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSHDUP    X1, X2
+	VADDSS       X2, X1, X1
+	VBROADCASTSS (SI), Y2
+	VDIVSS       X0, X1, X1
+	VMULSS       X2, X1, X1
+	VMULSS       X2, X1, X1
+	VBROADCASTSS X1, Y1
+	XORQ         R9, R9
+
+span17:
+	VMOVUPS      (CX)(R9*1), Y3
+	VMULPS       (BX)(R9*1), Y3, Y3
+	VFNMADD231PS (DX)(R9*1), Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, (AX)(R9*1)
+	ADDQ         $0x20, R9
+	CMPQ         R9, R8
+	JLT          span17
+	ADDQ         $0x04, SI
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, DX
+	DECQ         DI
+	JNZ          loop14
+
+end15:
+	VZEROUPPER
+	RET
+
 // func NormWeights(dw *float32, dy *float32, x *float32, rho *float32, rows int, cols int, dim int)
 // Requires: AVX, FMA3
 TEXT ·NormWeights(SB), NOSPLIT, $0-56
@@ -219,9 +280,9 @@ TEXT ·NormWeights(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), SI
 	SHLQ $0x02, DX
 
-strip14:
+strip18:
 	CMPQ    DX, $0x00000080
-	JLT     single15
+	JLT     single19
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -230,9 +291,9 @@ strip14:
 	XORQ    DI, DI
 	MOVQ    rho+24(FP), R9
 	TESTQ   R8, R8
-	JZ      end18
+	JZ      end22
 
-loop17:
+loop21:
 	VBROADCASTSS (R9), Y4
 	VMULPS       (SI)(DI*1), Y4, Y5
 	VFMADD231PS  (CX)(DI*1), Y5, Y0
@@ -245,9 +306,9 @@ loop17:
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop17
+	JNZ          loop21
 
-end18:
+end22:
 	ADDQ    $0x00000080, SI
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -256,36 +317,36 @@ end18:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     strip14
+	JMP     strip18
 
-single15:
+single19:
 	TESTQ   DX, DX
-	JZ      done16
+	JZ      done20
 	VMOVUPS (AX), Y0
 	MOVQ    rows+32(FP), R8
 	XORQ    DI, DI
 	MOVQ    rho+24(FP), R9
 	TESTQ   R8, R8
-	JZ      end20
+	JZ      end24
 
-loop19:
+loop23:
 	VBROADCASTSS (R9), Y1
 	VMULPS       (SI)(DI*1), Y1, Y1
 	VFMADD231PS  (CX)(DI*1), Y1, Y0
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop19
+	JNZ          loop23
 
-end20:
+end24:
 	ADDQ    $0x00000020, SI
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     single15
+	JMP     single19
 
-done16:
+done20:
 	VZEROUPPER
 	RET
 
@@ -299,9 +360,9 @@ TEXT ·ColumnSum(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	SHLQ $0x02, DX
 
-strip21:
+strip25:
 	CMPQ    DX, $0x00000080
-	JLT     single22
+	JLT     single26
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -309,18 +370,18 @@ strip21:
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end25
+	JZ      end29
 
-loop24:
+loop28:
 	VADDPS (CX)(SI*1), Y0, Y0
 	VADDPS 32(CX)(SI*1), Y1, Y1
 	VADDPS 64(CX)(SI*1), Y2, Y2
 	VADDPS 96(CX)(SI*1), Y3, Y3
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop24
+	JNZ    loop28
 
-end25:
+end29:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -328,31 +389,31 @@ end25:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     strip21
+	JMP     strip25
 
-single22:
+single26:
 	TESTQ   DX, DX
-	JZ      done23
+	JZ      done27
 	VMOVUPS (AX), Y0
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end27
+	JZ      end31
 
-loop26:
+loop30:
 	VADDPS (CX)(SI*1), Y0, Y0
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop26
+	JNZ    loop30
 
-end27:
+end31:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     single22
+	JMP     single26
 
-done23:
+done27:
 	VZEROUPPER
 	RET
 
@@ -366,26 +427,26 @@ TEXT ·AxpyRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end29
+	JZ    end33
 
-loop28:
+loop32:
 	VBROADCASTSS (DX), Y0
 	XORQ         DI, DI
 
-span30:
+span34:
 	VMOVUPS     (AX)(DI*1), Y1
 	VFMADD231PS (CX)(DI*1), Y0, Y1
 	VMOVUPS     Y1, (AX)(DI*1)
 	ADDQ        $0x20, DI
 	CMPQ        DI, SI
-	JLT         span30
+	JLT         span34
 	ADDQ        $0x04, DX
 	ADDQ        SI, CX
 	ADDQ        SI, AX
 	DECQ        BX
-	JNZ         loop28
+	JNZ         loop32
 
-end29:
+end33:
 	VZEROUPPER
 	RET
 
@@ -399,18 +460,18 @@ TEXT ·DotRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end32
+	JZ    end36
 
-loop31:
+loop35:
 	VXORPS Y0, Y0, Y0
 	XORQ   DI, DI
 
-span33:
+span37:
 	VMOVUPS      (CX)(DI*1), Y1
 	VFMADD231PS  (DX)(DI*1), Y1, Y0
 	ADDQ         $0x20, DI
 	CMPQ         DI, SI
-	JLT          span33
+	JLT          span37
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMOVHLPS     X0, X0, X1
@@ -422,8 +483,8 @@ span33:
 	ADDQ         SI, CX
 	ADDQ         SI, DX
 	DECQ         BX
-	JNZ          loop31
+	JNZ          loop35
 
-end32:
+end36:
 	VZEROUPPER
 	RET

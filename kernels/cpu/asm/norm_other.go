@@ -15,6 +15,11 @@ func NormGrad(dx *float32, dy *float32, x *float32, w *float32, rho *float32, ro
 	panic(missing)
 }
 
+// NormGradFirst is for amd64.
+func NormGradFirst(dx *float32, dy *float32, x *float32, w *float32, rho *float32, rows int, dim int) {
+	panic(missing)
+}
+
 // NormWeights is for amd64.
 func NormWeights(dw *float32, dy *float32, x *float32, rho *float32, rows int, cols int, dim int) {
 	panic(missing)

@@ -24,10 +24,20 @@ func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, ro
 //go:noescape
 func ExpandGrad(dx *float32, dy *float32, comb *float32, rows int, dim int)
 
+// ExpandGradFirst takes what is there for zeros and adds to dx[j] the chain of FMA(comb[j, k], dy[k], .) over four streams.
+//
+//go:noescape
+func ExpandGradFirst(dx *float32, dy *float32, comb *float32, rows int, dim int)
+
 // ExpandOut adds to do the chain of FMA(post[k], dy[k], .) over four streams.
 //
 //go:noescape
 func ExpandOut(do *float32, dy *float32, post *float32, rows int, dim int)
+
+// ExpandOutFirst takes what is there for zeros and adds to do the chain of FMA(post[k], dy[k], .) over four streams.
+//
+//go:noescape
+func ExpandOutFirst(do *float32, dy *float32, post *float32, rows int, dim int)
 
 // ExpandDots adds Dot8(dy[k], o) to dpost[k] and Dot8(dy[k], x[j]) to dcomb[j, k] of four streams.
 //

@@ -20,8 +20,14 @@ func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, ro
 // ExpandGrad is for amd64.
 func ExpandGrad(dx *float32, dy *float32, comb *float32, rows int, dim int) { panic(missing) }
 
+// ExpandGradFirst is for amd64.
+func ExpandGradFirst(dx *float32, dy *float32, comb *float32, rows int, dim int) { panic(missing) }
+
 // ExpandOut is for amd64.
 func ExpandOut(do *float32, dy *float32, post *float32, rows int, dim int) { panic(missing) }
+
+// ExpandOutFirst is for amd64.
+func ExpandOutFirst(do *float32, dy *float32, post *float32, rows int, dim int) { panic(missing) }
 
 // ExpandDots is for amd64.
 func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int) {

@@ -9,7 +9,12 @@ package asm
 //go:noescape
 func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float32)
 
-// SwiGLUGrad adds the gradients of SwiGLU to dgu and dw.
+// SwiGLUGrad adds to dgu the gradients of SwiGLU. To dw it adds.
 //
 //go:noescape
 func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)
+
+// SwiGLUGradFirst takes what is there for zeros and adds to dgu the gradients of SwiGLU. To dw it adds.
+//
+//go:noescape
+func SwiGLUGradFirst(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)

@@ -311,3 +311,104 @@ span6:
 end5:
 	VZEROUPPER
 	RET
+
+// func SwiGLUGradFirst(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·SwiGLUGradFirst(SB), NOSPLIT, $0-60
+	MOVQ         dgu+0(FP), AX
+	MOVQ         dw+8(FP), CX
+	MOVQ         dy+16(FP), DX
+	MOVQ         gu+24(FP), BX
+	MOVQ         w+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVQ         dim+48(FP), R8
+	SHLQ         $0x02, R8
+	VBROADCASTSS limit+56(FP), Y0
+	VXORPS       lanes80000000<>+0(SB), Y0, Y1
+	TESTQ        DI, DI
+	JZ           end8
+
+loop7:
+	VBROADCASTSS (SI), Y2
+	VXORPS       Y3, Y3, Y3
+	LEAQ         (BX)(R8*1), R9
+	LEAQ         (AX)(R8*1), R10
+	XORQ         R11, R11
+
+span9:
+	VMOVUPS      (BX)(R11*1), Y4
+	VMOVUPS      (R9)(R11*1), Y5
+	VMINPS       Y4, Y0, Y6
+	VMINPS       Y5, Y0, Y7
+	VMAXPS       Y7, Y1, Y7
+	VXORPS       lanes80000000<>+0(SB), Y6, Y8
+	VMOVUPS      lanes4b400000<>+0(SB), Y9
+	VFMADD231PS  lanes3fb8aa3b<>+0(SB), Y8, Y9
+	VSUBPS       lanes4b400000<>+0(SB), Y9, Y9
+	VMOVAPS      Y8, Y10
+	VFNMADD231PS lanes3f317218<>+0(SB), Y9, Y10
+	VFNMADD231PS lanesb102e308<>+0(SB), Y9, Y10
+	VMOVUPS      lanes3ab511e8<>+0(SB), Y11
+	VFMADD213PS  lanes3c091d10<>+0(SB), Y10, Y11
+	VFMADD213PS  lanes3d2aac79<>+0(SB), Y10, Y11
+	VFMADD213PS  lanes3e2aaa49<>+0(SB), Y10, Y11
+	VFMADD213PS  lanes3efffffe<>+0(SB), Y10, Y11
+	VMULPS       Y10, Y10, Y12
+	VFMADD213PS  Y10, Y12, Y11
+	VADDPS       lanes3f800000<>+0(SB), Y11, Y11
+	VCVTPS2DQ    Y9, Y9
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y9, Y11, Y11
+	VCMPPS       $0x15, lanesc2aeac4f<>+0(SB), Y8, Y9
+	VANDPS       Y9, Y11, Y11
+	VCMPPS       $0x1e, lanes42b17217<>+0(SB), Y8, Y8
+	VBLENDVPS    Y8, lanes7f800000<>+0(SB), Y11, Y8
+	VADDPS       lanes3f800000<>+0(SB), Y8, Y8
+	VMOVUPS      lanes3f800000<>+0(SB), Y9
+	VDIVPS       Y8, Y9, Y8
+	VMULPS       Y8, Y6, Y9
+	VMOVUPS      (DX)(R11*1), Y10
+	VMULPS       Y7, Y9, Y11
+	VFMADD231PS  Y10, Y11, Y3
+	VMULPS       Y2, Y10, Y10
+	VMOVUPS      lanes3f800000<>+0(SB), Y11
+	VSUBPS       Y8, Y11, Y11
+	VFMADD213PS  lanes3f800000<>+0(SB), Y6, Y11
+	VMULPS       Y8, Y11, Y6
+	VXORPS       Y8, Y8, Y8
+	VMOVAPS      Y8, Y11
+	VMULPS       Y7, Y10, Y7
+	VFMADD231PS  Y6, Y7, Y11
+	VCMPPS       $0x1a, Y0, Y4, Y4
+	VBLENDVPS    Y4, Y11, Y8, Y4
+	VMOVUPS      Y4, (AX)(R11*1)
+	VCMPPS       $0x1a, Y0, Y5, Y4
+	VCMPPS       $0x15, Y1, Y5, Y5
+	VANDPS       Y5, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VMOVAPS      Y5, Y6
+	VFMADD231PS  Y9, Y10, Y6
+	VBLENDVPS    Y4, Y6, Y5, Y4
+	VMOVUPS      Y4, (R10)(R11*1)
+	ADDQ         $0x20, R11
+	CMPQ         R11, R8
+	JLT          span9
+	VEXTRACTF128 $0x01, Y3, X2
+	VADDPS       X2, X3, X2
+	VMOVHLPS     X2, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSHDUP    X2, X3
+	VADDSS       X3, X2, X2
+	VADDSS       (CX), X2, X2
+	VMOVSS       X2, (CX)
+	ADDQ         $0x04, SI
+	ADDQ         $0x04, CX
+	ADDQ         R8, DX
+	LEAQ         (BX)(R8*2), BX
+	LEAQ         (AX)(R8*2), AX
+	DECQ         DI
+	JNZ          loop7
+
+end8:
+	VZEROUPPER
+	RET

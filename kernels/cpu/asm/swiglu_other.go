@@ -11,3 +11,8 @@ func SwiGLU(y *float32, gu *float32, w *float32, rows int, dim int, limit float3
 func SwiGLUGrad(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32) {
 	panic(missing)
 }
+
+// SwiGLUGradFirst is for amd64.
+func SwiGLUGradFirst(dgu *float32, dw *float32, dy *float32, gu *float32, w *float32, rows int, dim int, limit float32) {
+	panic(missing)
+}

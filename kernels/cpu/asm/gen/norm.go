@@ -6,7 +6,8 @@ import "github.com/mmcloughlin/avo/operand"
 func (g *gen) norm() {
 	g.rho()
 	g.scaleRows()
-	g.normGrad()
+	g.normGrad("NormGrad", true)
+	g.normGrad("NormGradFirst", false)
 	g.columnChain("NormWeights", true)
 	g.columnChain("ColumnSum", false)
 	g.axpyRows()
@@ -90,9 +91,9 @@ func (g *gen) scaleRows() {
 	g.end()
 }
 
-func (g *gen) normGrad() {
-	g.fn("NormGrad", "(dx, dy, x, w, rho *float32, rows, dim int)",
-		"NormGrad adds to each row of dx, with a = dy*w and c = Dot8(a, x)/dim*rho*rho: dx = FMA(rho, FMA(-c, x, a), dx).")
+func (g *gen) normGrad(name string, more bool) {
+	g.fn(name, "(dx, dy, x, w, rho *float32, rows, dim int)",
+		adds(name, more)+" to each row of dx, with a = dy*w and c = Dot8(a, x)/dim*rho*rho: dx = FMA(rho, FMA(-c, x, a), dx).")
 	dx, dy, x, w, rho := g.arg("dx"), g.arg("dy"), g.arg("x"), g.arg("w"), g.arg("rho")
 	rows, width := g.arg("rows"), g.bytes("dim")
 	dim := g.XMM()
@@ -113,7 +114,7 @@ func (g *gen) normGrad() {
 		g.span(width, 32, func(i gp) {
 			a := g.mul(g.load(idx(dy, i, 1, 0)), idx(w, i, 1, 0))
 			g.VFNMADD231PS(idx(x, i, 1, 0), c, a)
-			d := g.load(idx(dx, i, 1, 0))
+			d := g.old(more, idx(dx, i, 1, 0))
 			g.fma(d, r, a)
 			g.store(d, idx(dx, i, 1, 0))
 		})

@@ -9,8 +9,10 @@ func (g *gen) streams() {
 	g.collapse()
 	g.collapseGrad()
 	g.expand()
-	g.expandGrad()
-	g.expandOut()
+	g.expandGrad("ExpandGrad", true)
+	g.expandGrad("ExpandGradFirst", false)
+	g.expandOut("ExpandOut", true)
+	g.expandOut("ExpandOutFirst", false)
 	g.expandDots()
 }
 
@@ -116,9 +118,24 @@ func (g *gen) expand() {
 	g.end()
 }
 
-func (g *gen) expandGrad() {
-	g.fn("ExpandGrad", "(dx, dy, comb *float32, rows, dim int)",
-		"ExpandGrad adds to dx[j] the chain of FMA(comb[j, k], dy[k], .) over four streams.")
+// adds begins the documentation of a gradient's function: it adds to memory, or to zeros and doesn't read what memory holds.
+func adds(name string, more bool) string {
+	if more {
+		return name + " adds"
+	}
+	return name + " takes what is there for zeros and adds"
+}
+
+// old returns what memory holds, or zeros without more.
+func (g *gen) old(more bool, m operand.Mem) vec {
+	if more {
+		return g.load(m)
+	}
+	return g.zero()
+}
+
+func (g *gen) expandGrad(name string, more bool) {
+	g.fn(name, "(dx, dy, comb *float32, rows, dim int)", adds(name, more)+" to dx[j] the chain of FMA(comb[j, k], dy[k], .) over four streams.")
 	dx, dy, comb, rows, width := g.arg("dx"), g.arg("dy"), g.arg("comb"), g.arg("rows"), g.bytes("dim")
 	w3, left := g.triple(width), g.GP64()
 	g.loop(rows, func() {
@@ -126,7 +143,7 @@ func (g *gen) expandGrad() {
 		g.strips(left, 2, func(vecs int) {
 			out := g.streamLoads(dy, width, w3, vecs)
 			for j, m := range stream(dx, width, w3) {
-				g.mixInto(m, comb, 4*j*streams, out)
+				g.mixInto(m, more, comb, 4*j*streams, out)
 			}
 			g.advance(vecs, dx, dy)
 		})
@@ -137,8 +154,8 @@ func (g *gen) expandGrad() {
 	g.end()
 }
 
-// mixInto adds to vectors in memory the chain from zero of FMA(weights[k], rows[k], .).
-func (g *gen) mixInto(to operand.Mem, weights gp, disp int, rows [][]vec) {
+// mixInto adds to vectors in memory, or to zeros without more, the chain from zero of FMA(weights[k], rows[k], .).
+func (g *gen) mixInto(to operand.Mem, more bool, weights gp, disp int, rows [][]vec) {
 	acc := make([]vec, len(rows[0]))
 	for i := range acc {
 		acc[i] = g.zero()
@@ -150,7 +167,7 @@ func (g *gen) mixInto(to operand.Mem, weights gp, disp int, rows [][]vec) {
 		}
 	}
 	for i := range acc {
-		g.VADDPS(behind(to, i), acc[i], acc[i])
+		acc[i] = g.add(acc[i], g.old(more, behind(to, i))) // to zeros too: a chain that comes to -0 gives 0
 	}
 	g.stores(acc, to)
 }
@@ -186,15 +203,14 @@ func (g *gen) stores(v []vec, m operand.Mem) {
 }
 
 // expandOut is the sub-layer's part of the gradient.
-func (g *gen) expandOut() {
-	g.fn("ExpandOut", "(do, dy, post *float32, rows, dim int)",
-		"ExpandOut adds to do the chain of FMA(post[k], dy[k], .) over four streams.")
+func (g *gen) expandOut(name string, more bool) {
+	g.fn(name, "(do, dy, post *float32, rows, dim int)", adds(name, more)+" to do the chain of FMA(post[k], dy[k], .) over four streams.")
 	do, dy, post, rows, width := g.arg("do"), g.arg("dy"), g.arg("post"), g.arg("rows"), g.bytes("dim")
 	w3, left := g.triple(width), g.GP64()
 	g.loop(rows, func() {
 		g.MOVQ(width, left)
 		g.strips(left, 2, func(vecs int) {
-			g.mixInto(at(do, 0), post, 0, g.streamLoads(dy, width, w3, vecs))
+			g.mixInto(at(do, 0), more, post, 0, g.streamLoads(dy, width, w3, vecs))
 			g.advance(vecs, do, dy)
 		})
 		g.ADDQ(w3, dy)

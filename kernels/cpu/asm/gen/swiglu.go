@@ -42,12 +42,12 @@ func (g *gen) swiglu() {
 		g.LEAQ(idx(gu, width, 2, 0), gu)
 	})
 	g.end()
-	g.swigluGrad()
+	g.swigluGrad("SwiGLUGrad", true)
+	g.swigluGrad("SwiGLUGradFirst", false)
 }
 
-func (g *gen) swigluGrad() {
-	g.fn("SwiGLUGrad", "(dgu, dw, dy, gu, w *float32, rows, dim int, limit float32)",
-		"SwiGLUGrad adds the gradients of SwiGLU to dgu and dw.")
+func (g *gen) swigluGrad(name string, more bool) {
+	g.fn(name, "(dgu, dw, dy, gu, w *float32, rows, dim int, limit float32)", adds(name, more)+" to dgu the gradients of SwiGLU. To dw it adds.")
 	dgu, dw, dy, gu, w := g.arg("dgu"), g.arg("dw"), g.arg("dy"), g.arg("gu"), g.arg("w")
 	rows, width := g.arg("rows"), g.bytes("dim")
 	limit, low := g.limits()
@@ -67,14 +67,14 @@ func (g *gen) swigluGrad() {
 			slope := g.sub(g.load(one), t.sig)
 			g.VFMADD213PS(one, t.gate, slope)
 			slope = g.mul(slope, t.sig)
-			old := g.load(idx(dgu, i, 1, 0))
+			old := g.old(more, idx(dgu, i, 1, 0))
 			d := g.clone(old)
 			g.fma(d, g.mul(dh, t.up), slope)
 			g.store(g.pick(g.compare(notGreater, gateRaw, limit), d, old), idx(dgu, i, 1, 0))
 
 			within := g.compare(notGreater, upRaw, limit)
 			g.VANDPS(g.compare(notLess, upRaw, low), within, within)
-			old = g.load(idx(dup, i, 1, 0))
+			old = g.old(more, idx(dup, i, 1, 0))
 			d = g.clone(old)
 			g.fma(d, dh, t.silu)
 			g.store(g.pick(within, d, old), idx(dup, i, 1, 0))
