@@ -26,10 +26,10 @@ type Packing struct {
 }
 
 // packable is the largest step that is packed: more is of no use, and takes long.
-const packable = 1 << 14
+const packable = 1 << 13
 
 // Pack plans the micro-batches of a step: for samples that are all as long as they may be, and for responses whose lengths spread as those of models do. It
-// returns none for one rank, which packs samples in their order, and for steps of more than 16,384 samples.
+// returns none for one rank, which packs samples in their order, and for steps of more than 8,192 samples.
 func (p Plan) Pack(s Step) ([]Packing, error) {
 	if p.Data < 2 || s.Samples > packable {
 		return nil, nil

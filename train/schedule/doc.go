@@ -4,7 +4,7 @@
 // under a budget of tokens, the longest first, each into the first micro-batch that has room (first-fit decreasing). A sample longer than the budget gets
 // one of its own. Then the fullest micro-batches of several samples are parted until ranks divide their number, and dealt to the ranks: in turn, or balanced, so
 // that ranks have alike sums of tokens: by largest differencing, after which samples change places between ranks until the fullest has a hundredth more
-// than the mean, or no change helps.
+// than the mean, no change helps, or very many were tried.
 //
 // A plan depends on lengths alone, ties go by the order of samples, and equal arguments give equal plans. It is for ranks that add up their own sums: one process
 // keeps the order of its samples, on which the bits of its gradients depend (package train).

@@ -46,7 +46,8 @@ func New(lengths []int, c Config) (Plan, error) {
 		return Plan{inTurn(all, c.Ranks)}, nil
 	}
 	ranks := balance(all, c.Ranks)
-	even(ranks, lengths, c.Budget)
+	e := evening{lengths, c.Budget, looks}
+	e.do(ranks)
 	return Plan{ranks}, nil
 }
 

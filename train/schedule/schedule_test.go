@@ -31,13 +31,20 @@ func inOrder(lengths []int, budget int) (n int) {
 	return n
 }
 
-// must returns the plan, and says what of the promises it breaks that hold for all lengths.
+// must returns a plan, of which everything holds that holds for all lengths.
 func must(t *testing.T, lengths []int, c Config) Plan {
 	t.Helper()
 	p, err := New(lengths, c)
 	if err != nil {
 		t.Fatal(err)
 	}
+	check(t, lengths, c, p)
+	return p
+}
+
+// check says what of the promises a plan breaks.
+func check(t *testing.T, lengths []int, c Config, p Plan) {
+	t.Helper()
 	if len(p.Ranks) != c.Ranks {
 		t.Fatalf("%d ranks, want %d", len(p.Ranks), c.Ranks)
 	}
@@ -81,7 +88,6 @@ func must(t *testing.T, lengths []int, c Config) Plan {
 			t.Errorf("%+v: sample %d is in %d micro-batches", c, i, n)
 		}
 	}
-	return p
 }
 
 // What holds of every plan holds for lengths of all kinds, at budgets from below the shortest to above the sum.
@@ -102,6 +108,38 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%+v: equal lengths make two plans", c)
 			}
 		}
+	}
+}
+
+// Evening out may stop at any time: the plan is one all the same.
+func TestEveningStops(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	stopped := 0
+	for range 300 {
+		lengths, c := draw(r, 40+r.IntN(40), 1, 4000), Config{Ranks: 2 + r.IntN(10), Budget: 4000}
+		all := divide(firstFit(lengths, c.Budget), lengths, c.Ranks)
+		fullestFirst(all)
+		p, e := Plan{balance(all, c.Ranks)}, evening{lengths, c.Budget, r.IntN(400)}
+		before := p.Imbalance()
+		e.do(p.Ranks)
+		check(t, lengths, c, p)
+		if got := p.Imbalance(); got > before {
+			t.Errorf("imbalance went from %v to %v", before, got)
+		}
+		if e.left <= 0 {
+			stopped++
+		}
+		if e.left < -100 { // what two micro-batches of up to nine samples have to offer
+			t.Errorf("%d samples and pairs looked at beyond the last", -e.left)
+		}
+		if left := e.left; left <= 0 {
+			if e.do(p.Ranks); e.left != left {
+				t.Errorf("%d samples and pairs looked at after all that may be", left-e.left)
+			}
+		}
+	}
+	if stopped < 50 || stopped > 250 {
+		t.Errorf("%d of 300 stopped before their time, want some and not all", stopped)
 	}
 }
 
@@ -250,7 +288,7 @@ func ExampleNew() {
 	}
 	fmt.Printf("imbalance %.2f\n", p.Imbalance())
 	// Output:
-	// rank 0 [{[5] 2600} {[0 1 2 4 6] 2270}]
-	// rank 1 [{[3] 4100} {[7] 700}]
-	// imbalance 1.01
+	// rank 0 [{[5] 2600} {[0 4 6 7] 2220}]
+	// rank 1 [{[3] 4100} {[1 2] 750}]
+	// imbalance 1.00
 }
