@@ -56,5 +56,23 @@ func TestManyBaselines(t *testing.T) {
 	if title, want := eval[string](tb, `document.querySelector('[data-id="pass"] .names').title`), "the base model of the paper = 0.39\npublished checkpoint after two epochs = 0.52\nanother = 0.6\nfourth = 0.61"; title != want {
 		t.Errorf("the title is %q, want %q", title, want)
 	}
+	for _, o := range eval[[]string](tb, overlaps) {
+		t.Errorf("names at the lines lie on each other: %s", o)
+	}
 	tb.shot("baselines-many")
 }
+
+// overlaps are the pairs of names at lines of reference that are drawn onto each other.
+const overlaps = `(() => {
+	const out = [], all = [], p = CanvasRenderingContext2D.prototype, was = p.fillText, names = document.querySelector('[data-id="pass"] .names').title;
+	p.fillText = function (words, x, y) {
+		const w = this.measureText(words).width, left = this.textAlign === "right" ? x - w : x;
+		if (names.includes(words + " = ")) all.push({ words, left, right: left + w, y, high: parseFloat(this.font) });
+		return was.call(this, words, x, y);
+	};
+	document.querySelector('[data-id="pass"] .plot').chart.redraw();
+	p.fillText = was;
+	if (all.length < 3) return ["only " + all.length + " names are drawn"];
+	all.forEach((a, i) => all.slice(i + 1).forEach((b) => { if (Math.abs(a.y - b.y) < a.high && a.left < b.right && b.left < a.right) out.push(a.words + " and " + b.words); }));
+	return out;
+})()`

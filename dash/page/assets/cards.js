@@ -107,12 +107,22 @@ export function passCard(name, ks, info, lines = []) {
       lines.forEach((b) => see(b.value));
       ends.forEach((k) => ["_lo", "_hi"].forEach((e) => (ch.rows.cols[of(k) + e] || []).forEach((y, i) => ch.rows.x[i] >= from && ch.rows.x[i] <= to && see(y))));
     },
-    over: (ch, u, c, r) => lines.forEach((b) => line(u, c, [[u.scales.x.min, b.value], [u.scales.x.max, b.value]], "slate", r, b.name)),
+    over: (ch, u, c, r) => across(u, c, lines, r),
   };
 }
 
 // references names the lines of reference after one sample of them, as far as there is room, and all of them with their values in its title.
 const references = (lines) => (lines.length ? el("span.names", { title: lines.map((b) => `${b.name} = ${verbatim(b.value)}`).join("\n") }, mark("slate", { width: 1, dash: "4 3" }), el("span", lines.map((b, i) => [i ? ", " : "", el("bdi", b.name)]))) : null);
+
+// across draws them, each with its name at the right; at the left where a name at the right would lie on another, and without where both would: the key has all.
+function across(u, c, lines, r) {
+  const taken = [Infinity, Infinity];
+  for (const b of lines.toSorted((a, z) => z.value - a.value)) {
+    const y = u.valToPos(b.value, "y", true), free = taken.findIndex((t) => Math.abs(y - t) >= 13 * r);
+    line(u, c, [[u.scales.x.min, b.value], [u.scales.x.max, b.value]], "slate", r, free < 0 ? "" : b.name, free === 1);
+    taken[free] = y;
+  }
+}
 
 // evalBand joins the intervals of evaluations; a single one is a bar.
 function evalBand(ch, u, c, key, alpha) {
@@ -281,7 +291,7 @@ function band(u, c, points, name, alpha) {
   c.fill();
 }
 
-function line(u, c, points, name, r, label) {
+function line(u, c, points, name, r, label, atLeft) {
   if (!points?.length) return;
   c.strokeStyle = c.fillStyle = colour(name);
   c.lineWidth = 1.5 * r;
@@ -290,5 +300,5 @@ function line(u, c, points, name, r, label) {
   points.forEach(([x, y], i) => c[i ? "lineTo" : "moveTo"](u.valToPos(x, "x", true), u.valToPos(y, "y", true)));
   c.stroke();
   c.setLineDash([]);
-  if (label) word(c, label, u.bbox.left + u.bbox.width - 4 * r, u.valToPos(points[0][1], "y", true) - 7 * r, r, "right");
+  if (label) word(c, label, u.bbox.left + (atLeft ? 4 * r : u.bbox.width - 4 * r), u.valToPos(points[0][1], "y", true) - 7 * r, r, atLeft ? "left" : "right");
 }
