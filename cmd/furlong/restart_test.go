@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"furlong/api/sglang"
+	"furlong/metrics/rollouts"
 	rundir "furlong/metrics/run"
+	"furlong/metrics/samples"
 )
 
 // A phoenix is a server that is killed while it has work, and started anew at the same port.
@@ -123,6 +125,55 @@ func TestRunsOutliveRestarts(t *testing.T) {
 			for _, line := range lines {
 				if !strings.Contains(string(log), line) {
 					t.Errorf("the run's log does not say %q:\n%.6000s", line, log)
+				}
+			}
+		})
+	}
+}
+
+// A run without end of drawing goes on too while its servers are killed and started anew: every cycle comes, what was in flight is drawn again, no prompt is given up, and each that was handed out has its place
+// in the account. Which samples a cycle trains is a matter of time there, so it is held against its own account, and not against a run of servers that lived.
+func TestFullyAsyncOutlivesRestarts(t *testing.T) {
+	model := tiny(t)
+	for name, more := range map[string][]string{
+		"one":          nil,
+		"two, bounded": {"--max-weight-staleness", "1", "--async-unused-samples-handler", "retry"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unlessShort(t)
+			dir, run := t.TempDir(), filepath.Join(t.TempDir(), "run")
+			falls := rises(t, model, dir)
+			urls := falls.url
+			if strings.HasPrefix(name, "two") {
+				urls += "," + serving(t, model, dir).url
+			}
+			args := append([]string{"--loop", "fully-async", "--rollout-max-response-len", "40", "--rollout-url", urls}, more...)
+			ended := make(chan result, 1)
+			go func() { ended <- execute(t, exec.Command("furlong", flags(model, run, args...)...)) }()
+			for range 3 {
+				falls.fall(t, ended)
+			}
+			r := <-ended
+			if r.code != exitOK || falls.deaths == 0 {
+				t.Fatalf("the run exits with %d, after %d deaths of its server:\n%.8000s", r.code, falls.deaths, r.stderr)
+			}
+			got := finished{run, r}
+			if n := len(cycles(t, run)); n != 10 {
+				t.Fatalf("%d cycles were told, want 10", n)
+			}
+			nothingLost(t, got, got)
+			if d := savedLast(t, run).Account.Prompts.Dropped; d["engine_error"] != 0 || d["aborted"] != 0 {
+				t.Errorf("prompts were dropped: %v, want none given up because a server died", d)
+			}
+			for c := 1; c <= 10; c++ {
+				all, err := rollouts.Read(filepath.Join(run, "samples", samples.Name(uint32(c), "")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, s := range all.Samples {
+					if err := s.Check(); err != nil {
+						t.Errorf("cycle %d, sample %d: %v", c, i, err)
+					}
 				}
 			}
 		})
