@@ -11,9 +11,25 @@ import (
 
 const align = 64 // bytes: a cache line, and two AVX2 registers
 
+// A pass reads megabytes of weights and attention state, a few kilobytes here and there: in pages of 4 KiB it would wait as long for
+// the processor to find where they lie as for what lies there. So all memory but that of small tensors is to be in large pages.
+const (
+	largePage = 2 << 20
+	manyBytes = 64 << 10
+)
+
+// largePages returns the addresses of the large pages that n bytes from at on lie in, the first and the end. Neighbours share them: the weights of
+// a model are small, and lie side by side.
+func largePages(at uintptr, n int) (lo, hi uintptr) {
+	return at &^ (largePage - 1), (at + uintptr(n) + largePage - 1) &^ (largePage - 1)
+}
+
 // aligned returns n zero bytes that start on an align boundary.
 func aligned(n int) []byte {
 	b := make([]byte, n+align)
+	if n >= manyBytes {
+		_ = askLargePages(uintptr(unsafe.Pointer(&b[0])), n) // refused on systems without them
+	}
 	off := int(-uintptr(unsafe.Pointer(&b[0])) & (align - 1))
 	return b[off : off+n : off+n]
 }
