@@ -20,6 +20,7 @@ const (
 	Skipped     = "skipped"      // the trainer took no step with its batch
 	OffPolicy   = "offpolicy"    // of an earlier version, with --mask-offpolicy-in-partial-rollout
 	Context     = "context"      // nobody's choice, but what a tool or a person said: a recording that is trained on says so
+	Replaced    = "replaced"     // others took their place before the trainer had them: --ci-inject-rollout-data-path
 	ofFilter    = "filter:"
 )
 
@@ -142,9 +143,9 @@ func (a *Account) wait(g *Group) {
 	a.Prompts.Waiting++
 }
 
-// leave is the opposite of wait.
-func (a *Account) leave(g *Group) {
-	a.Tokens.Waiting -= int64(g.tokens())
+// leave is the opposite of wait, for a group that had so many tokens when it was counted.
+func (a *Account) leave(g *Group, tokens int) {
+	a.Tokens.Waiting -= int64(tokens)
 	a.Samples.Waiting -= int64(len(g.Samples))
 	a.Prompts.Waiting--
 }
@@ -154,6 +155,14 @@ func (a *Account) drop(g *Group, reason string) {
 	a.Tokens.drop(reason, int64(g.tokens()))
 	a.Samples.drop(reason, int64(len(g.Samples)))
 	a.Prompts.drop(reason, 1)
+}
+
+// replace books that a group trains with other samples than were drawn, if it does.
+func (a *Account) replace(g *Group, drawn int) {
+	if n := g.tokens(); n != drawn {
+		a.Tokens.Generated += int64(n)
+		a.Tokens.drop(Replaced, int64(drawn))
+	}
 }
 
 // train books a group that the trainer was given, with a step or without one.

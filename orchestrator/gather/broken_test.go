@@ -80,3 +80,51 @@ func TestBatchesOfBrokenSamples(t *testing.T) {
 		}
 	})
 }
+
+// Samples may be replaced by others before they train, longer, shorter or with masks of their own. The account says what was drawn in vain, and adds up, whatever is saved beside.
+func TestReplacedSamples(t *testing.T) {
+	for _, restored := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			x := newRig(t, longer, func(r *Run) { r.Lag = 1 })
+			defer func() { x.close() }()
+			b := x.batch(1)
+			if restored {
+				s := x.saved(0)
+				y := newRig(t, longer, func(r *Run) { r.Lag = 1 })
+				x.close()
+				if err := y.Restore(s); err != nil {
+					t.Fatal(err)
+				}
+				x, b = y, y.batch(1)
+			}
+			if err := x.Begin(x.ctx, 2); err != nil { // it is begun before the first has trained
+				t.Fatal(err)
+			}
+			drawn, trained := int64(b.Groups[0].tokens()+b.Groups[1].tokens()), int64(0)
+			for i, s := range b.Samples()[:4] { // of two groups
+				*s = rl.Sample{Prompt: s.Prompt, Index: s.Index, Response: make([]int32, 40+i), LogProbs: make([]float32, 40+i), Versions: []rl.Span{{Version: 1, Tokens: 40 + i}}, Stop: rl.StopToken, Verdict: rl.Right}
+				if trained += int64(40 + i); i == 3 {
+					s.LossMask = make([]bool, 43)
+					s.LossMask[7], trained = true, trained-42
+				}
+			}
+			for _, g := range b.Groups[2:] {
+				trained += int64(g.tokens())
+			}
+			then, err := x.Trained(1, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if then.Tokens.Trained != trained || then.Tokens.Dropped[Replaced] != drawn || then.Tokens.Masked[Context] != 42 {
+				t.Errorf("account is %v with masked %v, want %d trained, %d replaced and 42 of context", then, then.Tokens.Masked, trained, drawn)
+			}
+			s, err := x.State(1) // of the batch that is being made, that before it was begun
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Whole().Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

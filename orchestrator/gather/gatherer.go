@@ -63,6 +63,7 @@ type Batch struct {
 	T2 time.Time // its last verdict
 
 	before *State        // what there was before it was begun; nil for one that was taken, or came with a checkpoint
+	drawn  []int         // tokens of its groups, as they were drawn
 	full   bool          // its groups are in no stock any more
 	done   chan struct{} // closed when it is there, or err is
 	err    error
@@ -212,6 +213,7 @@ func (g *Gatherer) fail(err error) {
 func (g *Gatherer) finish(b *Batch, served int) error {
 	g.stock.veil(b.Groups, served, b.Version.Count())
 	b.full = true
+	b.measure()
 	for _, x := range b.Groups {
 		b.T1, b.T2 = later(b.T1, x.t1), later(b.T2, x.t2)
 	}
@@ -219,6 +221,14 @@ func (g *Gatherer) finish(b *Batch, served int) error {
 	b.T2 = later(b.T1, b.T2)
 	g.advise()
 	return b.check()
+}
+
+// measure notes how much was drawn: whoever trains may put other samples in the place of these.
+func (b *Batch) measure() {
+	b.drawn = nil
+	for _, x := range b.Groups {
+		b.drawn = append(b.drawn, x.tokens())
+	}
 }
 
 // check reports a sample that cannot train as it is: what was drawn, kept, saved, restored and masked must still be of one length.
@@ -398,15 +408,18 @@ func (g *Gatherer) Trained(cycle int, stepped bool) (Account, error) {
 	defer g.mu.Unlock()
 	b := g.batches[cycle]
 	then := b.Account.Clone()
-	for _, x := range b.Groups {
-		then.leave(x)
-		then.train(x, stepped)
-		g.stock.account.train(x, stepped)
+	for i, x := range b.Groups {
+		x.remask()
+		then.leave(x, b.drawn[i])
+		for _, a := range []*Account{&then, &g.stock.account} {
+			a.replace(x, b.drawn[i])
+			a.train(x, stepped)
+		}
 	}
 	delete(g.batches, cycle)
 	for _, o := range g.batches {
 		if o.before != nil { // it was begun when this one had not trained
-			o.before.book(b.Groups, stepped)
+			o.before.book(b, stepped)
 		}
 	}
 	return then, errors.Join(then.Check(), g.account().Check())

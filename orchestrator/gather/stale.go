@@ -124,6 +124,26 @@ func hide(g *Group, x *rl.Sample, from, to int, why string) {
 	}
 }
 
+// remask counts the masks of a group anew whose samples were replaced by others, which were masked elsewhere.
+func (g *Group) remask() {
+	n := 0
+	for _, x := range g.Samples {
+		if trains(x) {
+			n += int(covered(x))
+		}
+	}
+	have := 0
+	for _, m := range g.Masked {
+		have += m
+	}
+	if n == have {
+		return
+	}
+	if g.Masked = nil; n > 0 {
+		g.mask(Context, n)
+	}
+}
+
 // mask notes that n tokens of g do not train.
 func (g *Group) mask(why string, n int) {
 	if g.Masked == nil {

@@ -40,9 +40,10 @@ func (s *State) Whole() Account {
 	return a
 }
 
-// book says that groups have trained.
-func (s *State) book(groups []*Group, stepped bool) {
-	for _, x := range groups {
+// book says that the groups of a batch have trained.
+func (s *State) book(b *Batch, stepped bool) {
+	for i, x := range b.Groups {
+		s.Account.replace(x, b.drawn[i])
 		s.Account.train(x, stepped)
 	}
 }
@@ -101,6 +102,7 @@ func (g *Gatherer) Restore(s *State) error {
 		}
 		b := &Batch{Cycle: p.Cycle, Version: p.Version, Groups: p.Groups, Stats: p.Stats, full: true, done: make(chan struct{})}
 		close(b.done)
+		b.measure()
 		g.batches[p.Cycle] = b
 	}
 	return g.account().Check()
