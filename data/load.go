@@ -188,7 +188,7 @@ func (l *loader) row(it *item) error {
 	rep, r := &l.file.report, &it.row
 	if r.label == "" && l.LabelKey != "" {
 		if !l.AllowEmptyLabels {
-			return fmt.Errorf("%s is empty or missing, want the gold answer (--allow-empty-labels leaves such rows out)", l.LabelKey)
+			return fmt.Errorf("%s is empty or missing, want the gold answer (--allow-empty-labels leaves such rows out)%s", l.LabelKey, l.unread())
 		}
 		rep.EmptyLabels++
 		rep.note(it.number, "left out: %s is empty or missing", l.LabelKey)
@@ -203,6 +203,14 @@ func (l *loader) row(it *item) error {
 		return nil
 	}
 	return l.keep(it)
+}
+
+// unread names the columns of Parquet that rows lack because they have no form in JSON: what is missing may be in one of them.
+func (l *loader) unread() string {
+	if len(l.file.report.LeftOut) == 0 {
+		return ""
+	}
+	return "; columns not read: " + strings.Join(l.file.report.LeftOut, ", ")
 }
 
 // keep adds a prompt to the file's index.

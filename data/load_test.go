@@ -241,6 +241,15 @@ func TestOpenFiles(t *testing.T) {
 	}
 }
 
+// A label in a column that has no form in JSON is missing in every row: the error says where it may be.
+func TestMissingLabelNamesColumnsNotRead(t *testing.T) {
+	c := Default()
+	c.File, c.InputKey, c.LabelKey = "rows/testdata/snappy.parquet", "reward_model.ground_truth", "raw"
+	if _, err := Open(c, tokenizer.Bytes{}); err == nil || !strings.HasSuffix(err.Error(), "raw is empty or missing, want the gold answer (--allow-empty-labels leaves such rows out); columns not read: raw") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 func TestValidateNamesFlags(t *testing.T) {
 	err := (Config{File: "f@[2:1]", MaxPromptTokens: -1, Workers: -1, TemplateArgs: "[]"}).Validate()
 	for _, want := range []string{"--prompt-data", "--input-key", "--label-key", "--rollout-max-prompt-len", "--max-line-bytes", "--prompt-data-workers", "--apply-chat-template-kwargs"} {

@@ -109,6 +109,9 @@ func (e *Examination) learn(file int) error {
 		return err
 	}
 	defer f.Close()
+	for _, column := range f.LeftOut() {
+		e.tally.add("not-read", e.names[file], "%s", column)
+	}
 	l := newLearned()
 	for range learnFrom {
 		r, err := f.Next()

@@ -352,6 +352,18 @@ func TestEmptyAndMissingFiles(t *testing.T) {
 	}
 }
 
+// Columns of Parquet without a form in JSON are named, and alone harm nothing.
+func TestColumnsNotRead(t *testing.T) {
+	o := options(t, "../rows/testdata/zstd-v2.parquet")
+	o.Data.InputKey, o.Data.LabelKey = "reward_model.ground_truth", "rank"
+	_, r := examine(t, o)
+	at := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Kind == "not-read" })
+	want := []string{o.Files[0] + ": flags", o.Files[0] + ": raw"}
+	if at < 0 || r.Findings[at].Harm || r.Findings[at].Count != 2 || !slices.Equal(r.Findings[at].Examples, want) {
+		t.Errorf("report is\n%v", r)
+	}
+}
+
 // The estimate agrees with the share of common pairs of words, worked out as sets.
 func TestSignatureEstimates(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

@@ -77,6 +77,7 @@ var kinds = []kind{
 	{"near-duplicate", false, "rows have nearly the problem of an earlier row, with the same numbers and no other label"},
 	{"control-character", false, "texts with control characters"},
 	{"misread", false, "texts with characters that come from reading UTF-8 as something else"},
+	{"not-read", false, "columns of Parquet have no form in JSON; no run sees what is in them"},
 	{"too-long", false, "prompts are longer than --rollout-max-prompt-len; a run leaves them out"},
 	{"mixed-prompts", false, "rows have a prompt of the rarer kind, text or messages"},
 	{"mixed-labels", false, "rows have a label of a rarer kind"},

@@ -125,7 +125,7 @@ func (b *builder) runs() bool {
 			return false
 		}
 		m := &g.Columns[b.leaf].MetaData
-		if m.Type == format.Boolean && !slices.Contains(m.Encoding, format.Plain) {
+		if g.NumRows > 0 && m.Type == format.Boolean && !slices.Contains(m.Encoding, format.Plain) {
 			return true
 		}
 	}

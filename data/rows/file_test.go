@@ -153,7 +153,7 @@ func TestParquet(t *testing.T) {
 	if err != nil || len(want) != 50 {
 		t.Fatalf("%d rows, %v", len(want), err)
 	}
-	for _, name := range []string{"snappy", "zstd-v2", "gzip-plain", "none-delta"} {
+	for _, name := range []string{"snappy", "zstd-v2", "gzip-plain", "none-delta", "empty-group"} {
 		t.Run(name, func(t *testing.T) {
 			f, err := Open(filepath.Join("testdata", name+".parquet"), limit)
 			if err != nil {
@@ -183,6 +183,18 @@ func TestParquet(t *testing.T) {
 				t.Errorf("left out are %q, done %d of %d", f.LeftOut(), f.Done(), f.Size())
 			}
 		})
+	}
+}
+
+// A table without rows is an empty file, not a damaged one.
+func TestParquetWithoutRows(t *testing.T) {
+	f, err := Open("testdata/no-rows.parquet", limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if got, err := all(t, f); err != nil || len(got) > 0 || f.Done() != f.Size() {
+		t.Errorf("rows are %q, %v, done %d of %d", got, err, f.Done(), f.Size())
 	}
 }
 
@@ -275,7 +287,7 @@ func TestDamagedParquet(t *testing.T) {
 }
 
 func FuzzParquet(f *testing.F) {
-	for _, name := range []string{"snappy", "gzip-plain", "none-delta"} {
+	for _, name := range []string{"snappy", "gzip-plain", "none-delta", "empty-group"} {
 		content, err := os.ReadFile("testdata/" + name + ".parquet")
 		if err != nil {
 			f.Fatal(err)

@@ -101,6 +101,7 @@ func (p *parquetFile) next() (row Row, err error) {
 func (p *parquetFile) fill() error {
 	for {
 		if p.rows == nil {
+			p.skipEmpty()
 			if len(p.groups) == 0 {
 				return io.EOF
 			}
@@ -121,6 +122,13 @@ func (p *parquetFile) fill() error {
 		if n > 0 || err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
+	}
+}
+
+// skipEmpty passes over row groups without rows. What they say of their columns means nothing: writers give pages that are not there.
+func (p *parquetFile) skipEmpty() {
+	for len(p.groups) > 0 && p.groups[0].NumRows() == 0 {
+		p.groups = p.groups[1:]
 	}
 }
 

@@ -42,6 +42,11 @@ for name, options in {
     "refused": dict(compression="none", use_dictionary=False, column_encoding={"data_source": "DELTA_BYTE_ARRAY"}),
 }.items():
     pq.write_table(table, name + ".parquet", **options)
+none = table.slice(0, 0)
+pq.write_table(none, "no-rows.parquet")
+with pq.ParquetWriter("empty-group.parquet", schema) as w:
+    for part in (table.slice(0, 20), none, table.slice(20)):
+        w.write_table(part)
 with open("rows.jsonl", "w") as f:
     for r in rows:
         r = dict(r, flags=dict(r["flags"]))
