@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 
+	"furlong/checkpoint/hf"
 	"furlong/checkpoint/safetensors"
 	"furlong/dtype"
 	"furlong/model/dsv4"
 	"furlong/tensor"
+	"furlong/train"
 )
 
 // vectors is an open directory.
@@ -53,6 +55,10 @@ func open(dir string) (*vectors, error) {
 	}
 	if v.oracle, err = safetensors.Open(filepath.Join(dir, "oracle.safetensors")); err != nil {
 		v.model.Close()
+		return nil, err
+	}
+	if err := v.checkForm(); err != nil {
+		v.close()
 		return nil, err
 	}
 	return v, nil
@@ -151,9 +157,18 @@ func (v *vectors) load(m *dsv4.Model) error {
 		if err := assign(p.Value, t); err != nil {
 			return fmt.Errorf("%s: %s: %w", v.dir, p.Name, err)
 		}
+		if p.Value.Type != dtype.I32 {
+			continue
+		}
+		if err := hf.CheckTable(t, v.cfg.Experts); err != nil {
+			return fmt.Errorf("%s: %s: %w", v.dir, p.Name, err)
+		}
 	}
 	if got, want := len(v.model.Names()), len(m.Params()); got != want {
 		return fmt.Errorf("%s: model.safetensors has %d tensors, the model %d", v.dir, got, want)
+	}
+	if err := train.Finite(m.Params()); err != nil {
+		return fmt.Errorf("%s: model.safetensors: %w", v.dir, err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package oracle
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,7 +136,33 @@ func TestRunRefuses(t *testing.T) {
 			rewrite(t, "testdata/vectors/model.safetensors", filepath.Join(dir, "model.safetensors"), func(string) bool { return true }, change)
 		}
 	}
-	const norm = "model.norm.weight"
+	weight := func(wanted string, change func(x *tensor.Tensor)) func(*testing.T, string) {
+		return weights(func(name string, x *tensor.Tensor) *tensor.Tensor {
+			if name == wanted {
+				change(x)
+			}
+			return x
+		})
+	}
+	vector := func(wanted string, change func(x *tensor.Tensor) *tensor.Tensor) func(*testing.T, string) {
+		return func(t *testing.T, dir string) {
+			remove("oracle.safetensors")(t, dir)
+			rewrite(t, "testdata/vectors/oracle.safetensors", filepath.Join(dir, "oracle.safetensors"), func(string) bool { return true },
+				func(name string, x *tensor.Tensor) *tensor.Tensor {
+					if name == wanted {
+						return change(x)
+					}
+					return x
+				})
+		}
+	}
+	set := func(at int, to int32) func(*tensor.Tensor) *tensor.Tensor {
+		return func(x *tensor.Tensor) *tensor.Tensor { x.I32()[at] = to; return x }
+	}
+	as := func(x *tensor.Tensor) func(*tensor.Tensor) *tensor.Tensor {
+		return func(*tensor.Tensor) *tensor.Tensor { return x }
+	}
+	const norm, table = "model.norm.weight", "model.layers.0.mlp.gate.tid2eid"
 	for _, tt := range []struct {
 		name  string
 		spoil func(*testing.T, string)
@@ -166,6 +193,19 @@ func TestRunRefuses(t *testing.T) {
 			}
 			return x
 		}), norm + ": is BF16, want F32"},
+		{"a weight that is NaN", weight(norm, func(x *tensor.Tensor) { x.F32()[3] = float32(math.NaN()) }), norm},
+		{"a table of no expert", weight(table, func(x *tensor.Tensor) { x.I64()[1] = -5 }), table + ": entry 1 is expert -5, want 0 to 7"},
+		{"a token beyond the vocabulary", vector("T5.input_ids", set(3, 97)), "T5.input_ids: number 3 is 97, want 0 to 96"},
+		{"a token below 0", vector("greedy0.prompt", set(0, -5)), "greedy0.prompt: number 0 is -5, want 0 to 96"},
+		{"an entry that is neither one nor none", vector("T64.L1.index_topk", set(5, -5)), "T64.L1.index_topk: number 5 is -5, want -1 to "},
+		{"tokens in floats", vector("T17.input_ids", as(tensor.New(dtype.F32, 17))), "T17.input_ids is F32[17], want I32"},
+		{"truths in integers", vector("T17.loss", as(tensor.New(dtype.I64, 1))), "T17.loss is I64[1], want F32, F64 or BF16"},
+		{"transposed choices", vector("T64.L1.index_topk", as(tensor.New(dtype.I32, 4, 64))), "T64.L1.index_topk is I32[4 64], want shape [64 *]"},
+		{"choices without rows", vector("T64.L1.router_indices", as(tensor.New(dtype.I32, 128))), "T64.L1.router_indices is I32[128], want shape [64 2]"},
+		{"a transposed part", vector("T17.L0.mlp_out", as(tensor.New(dtype.F32, 64, 17))), "T17.L0.mlp_out is F32[64 17], want shape [17 64]"},
+		{"a gradient of another shape", vector("grad/"+norm, as(tensor.New(dtype.F32, 8, 8))), "grad/" + norm + " is F32[8 8], want shape [64]"},
+		{"fewer digests than names", vector("T5.grad_digest", as(tensor.New(dtype.F64, 153, 4))), "T5.grad_digest is F64[153 4], want shape [154 4]"},
+		{"a norm too few", vector("adamw.grad_norms", as(tensor.New(dtype.F64, 4))), "adamw.losses is F64[6] and adamw.grad_norms F64[4]"},
 		{"a config with fewer layers than weights", write("config.json", strings.NewReplacer(
 			`"num_hidden_layers": 6`, `"num_hidden_layers": 5`, "\n  \"heavily_compressed_attention\",\n  \"sliding_attention\"\n", "\n  \"heavily_compressed_attention\"\n",
 			"\n  \"moe\",\n  \"moe\",\n  \"moe\"\n", "\n  \"moe\",\n  \"moe\"\n").Replace(string(read(t, "testdata/vectors/config.json")))), "model.safetensors has 172 tensors, the model "},
