@@ -41,6 +41,8 @@ func TestFates(t *testing.T) {
 		{"--fp16", "--fp16 cannot be obeyed: float16 is no format of weights here; --dtype has bf16 and f32"},
 		{"--no-fp16", "so no-fp16"},
 		{"--optimizer sgd", "--optimizer is sgd, want adam: AdamW is the optimizer"},
+		{"--lr-wsd-decay-style linear", "so lr-wsd-decay-style"},
+		{"--lr-wsd-decay-style cosine", "--lr-wsd-decay-style is cosine, want linear: the last leg of --lr-decay-style WSD goes down linearly"},
 		{"--no-bf16", "--no-bf16 is false, want true: the format of weights and products is --dtype, bf16 by default"},
 		{"--custom-rm-path a.b", "--custom-rm-path a.b cannot be obeyed: it names Python code, and none runs here; --custom-rm-command runs a program of yours, --rm-url asks a server"},
 		{"--mode fast", "--mode is fast, want normal or debug_minimal"},

@@ -39,6 +39,7 @@ var megatron = slices.Concat(
 	refused(config.One, "how long a run is says --num-rollout", "train-iters train-samples exit-interval"),
 	refused(config.One, "warm-up is counted in steps: --lr-warmup-iters", "lr-warmup-fraction lr-warmup-samples lr-warmup-init"),
 	refused(config.One, "decay is counted in steps: --lr-decay-iters, --lr-wsd-decay-iters", "lr-decay-samples lr-wsd-decay-samples"),
+	held("lr-wsd-decay-style", "the last leg of --lr-decay-style WSD goes down linearly", "linear"),
 	refused(config.One, "weight decay is constant", "start-weight-decay end-weight-decay weight-decay-incr-style=constant"),
 	idle(config.Nothing, "a resumed run goes on with its schedule", "override-opt-param-scheduler use-checkpoint-opt-param-scheduler override-opt_param-scheduler"),
 	missing(config.One, "there are no draft layers in training", "mtp-num-layers mtp-loss-scaling-factor=0.2"),
