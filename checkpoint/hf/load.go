@@ -11,7 +11,6 @@ import (
 
 	"furlong/checkpoint"
 	"furlong/checkpoint/safetensors"
-	"furlong/dtype"
 	"furlong/quant"
 	"furlong/tensor"
 )
@@ -189,7 +188,7 @@ func (l *loader) checkNumbers(p *tensor.Param, piece Piece, have checkpoint.Info
 	}
 	switch {
 	case err != nil:
-	case w.Format == (quant.Format{}) && have.Type != dtype.F32 && have.Type != dtype.BF16:
+	case !w.isNumbers():
 		err = fmt.Errorf("is %v, want F32 or BF16, or FP8 or FP4 with scales", have)
 	case len(piece.Shape) < 2 && p.Value.Quantised():
 		err = fmt.Errorf("is %v, which can't be quantised", have)

@@ -434,6 +434,18 @@ func TestSurveySaysWhatIsWrongOnce(t *testing.T) {
 	}
 }
 
+// A format that no weight is read from is found without the numbers, by a survey as by a load.
+func TestSurveyNamesFormats(t *testing.T) {
+	for _, format := range []dtype.Type{dtype.I32, dtype.F16, dtype.F64} {
+		m := files(t, model(t, dtype.F32), Ref)
+		m["norm.weight"] = tensor.New(format, 1, 5)
+		_, err := Look(source(t, m), options)
+		if want := fmt.Sprintf(`tensor "norm.weight": is %v[1 5], want F32 or BF16, or FP8 or FP4 with scales`, format); err == nil || err.Error() != want {
+			t.Errorf("error is %v, want %s", err, want)
+		}
+	}
+}
+
 // Codes are packed anew by bands of rows, which gives what packing all at once gives.
 func TestRepackIsUnpackAndPack(t *testing.T) {
 	src := quant.FP8.New(2, 2, 2*300, 66)

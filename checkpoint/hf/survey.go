@@ -43,6 +43,8 @@ func Look(src checkpoint.Source, opt LoadOptions) (*Survey, error) {
 		case err != nil:
 		case strings.HasSuffix(place.Param, tableLeaf):
 			err = w.checkTable(src, opt.Experts)
+		case !w.isNumbers():
+			err = fmt.Errorf("is %v%v, want F32 or BF16, or FP8 or FP4 with scales", w.Type, w.Shape)
 		default:
 			err = w.checkStated(stated, src)
 		}

@@ -24,6 +24,11 @@ type Weight struct {
 	Fused       int          // matrices in it that have blocks of their own
 }
 
+// isNumbers reports whether a weight is of a format that parameters which are no routing tables are read from.
+func (w Weight) isNumbers() bool {
+	return w.Format != quant.Format{} || w.Type == dtype.F32 || w.Type == dtype.BF16
+}
+
 // isQuantised reports whether a weight of the format needs a scale tensor. FP4 codes are typed I8 or U8 by those who
 // write them, two a byte.
 func isQuantised(t dtype.Type) bool {
