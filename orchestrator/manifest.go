@@ -51,6 +51,9 @@ func compareManifest(dir string) (files int, damage []error, err error) {
 	if err := json.Unmarshal(raw, &want); err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", manifestFile, err)
 	}
+	if want.Files == nil {
+		return 0, nil, fmt.Errorf("%s: has no files, want the SHA-256 of each", manifestFile)
+	}
 	got, err := hashes(dir)
 	if err != nil {
 		return 0, nil, err

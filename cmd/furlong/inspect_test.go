@@ -212,6 +212,21 @@ func TestInspectNamesDamage(t *testing.T) {
 	}
 }
 
+// A manifest that names nothing is damage like another.
+func TestInspectWithoutManifest(t *testing.T) {
+	dir := savedRun(t)
+	for text, want := range map[string]string{
+		"{}":   "manifest.json: has no files, want the SHA-256 of each",
+		"null": "manifest.json: has no files, want the SHA-256 of each",
+		"{":    "manifest.json: unexpected end of JSON input",
+	} {
+		write(t, filepath.Join(dir, "manifest.json"), []byte(text))
+		if code, _, errs := inspectCommand(dir); code != exitFailed || !strings.Contains(errs, want) {
+			t.Errorf("%s: exits with %d and says %q, want %q", text, code, errs, want)
+		}
+	}
+}
+
 // What the manifest says comes first, even of files without which nothing can be read.
 func TestInspectNamesMissingFiles(t *testing.T) {
 	dir := savedRun(t)
