@@ -32,6 +32,9 @@ type benchOutput struct {
 	Threads int    `flag:"threads" help:"processor threads; 0 takes all"`
 }
 
+// Validate reports what is wrong with o, in the words of the flags.
+func (o benchOutput) Validate() error { return checkThreads(o.Threads) }
+
 func runBench(ctx context.Context, e *env) int {
 	cfg, out := bench.Default(), benchOutput{}
 	set := config.New("bench", benchPurpose).Add("What is measured", &cfg).Add("Flags", &out)

@@ -52,10 +52,7 @@ func (o convertOptions) Validate() error {
 	if o.ShardBytes < 0 {
 		bad("--shard-bytes is %d, want 0 or more", o.ShardBytes)
 	}
-	if o.Threads < 0 || o.Threads > 1024 {
-		bad("--threads is %d, want 0 (all) to 1024", o.Threads)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, checkThreads(o.Threads))...)
 }
 
 // converted is what the command prints.

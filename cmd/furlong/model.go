@@ -28,8 +28,13 @@ func defaultModel() modelFlags { return modelFlags{Format: "bf16", Backend: "cpu
 
 // Validate reports what is wrong with f, in the words of the flags.
 func (f modelFlags) Validate() error {
-	if f.Threads < 0 || f.Threads > 1024 {
-		return fmt.Errorf("--threads is %d, want 0 (all) to 1024", f.Threads)
+	return checkThreads(f.Threads)
+}
+
+// checkThreads reports a number of threads that no backend is opened with.
+func checkThreads(n int) error {
+	if n < 0 || n > 1024 {
+		return fmt.Errorf("--threads is %d, want 0 (all) to 1024", n)
 	}
 	return nil
 }

@@ -13,15 +13,20 @@ import (
 	"furlong/oracle"
 )
 
+// oracleOptions say what is checked, and what computes.
+type oracleOptions struct {
+	Dir     string `arg:"DIR" help:"directory of reference vectors"`
+	Backend string `flag:"backend" choices:"cpu ref" help:"what computes the float32 side: the engines' backend, or the plain reference"`
+	Threads int    `flag:"threads" help:"processor threads; 0 takes all"`
+	NoWide  bool   `flag:"no-float64" help:"leave the float64 side out: faster, and only float32's limits are checked"`
+}
+
+// Validate reports what is wrong with o, in the words of the flags.
+func (o oracleOptions) Validate() error { return checkThreads(o.Threads) }
+
 func runOracle(ctx context.Context, e *env) int {
 	var quiet talk
-	var opts struct {
-		Dir     string `arg:"DIR" help:"directory of reference vectors"`
-		Backend string `flag:"backend" choices:"cpu ref" help:"what computes the float32 side: the engines' backend, or the plain reference"`
-		Threads int    `flag:"threads" help:"processor threads; 0 takes all"`
-		NoWide  bool   `flag:"no-float64" help:"leave the float64 side out: faster, and only float32's limits are checked"`
-	}
-	opts.Backend = "cpu"
+	opts := oracleOptions{Backend: "cpu"}
 	set := config.New("oracle", "Checks model, engines, optimizer and number formats against a directory of reference vectors (docs/formats/oracle.md).")
 	set.Add("Flags", &opts, &quiet)
 	set.Example("furlong oracle oracle/testdata/vectors", "checks this build against the vectors of the repository")

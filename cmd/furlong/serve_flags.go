@@ -91,9 +91,7 @@ func (f *serveFlags) set() *config.Set {
 // Validate reports what is wrong with f, in the words of the flags.
 func (f servedFlags) Validate() error {
 	var errs []error
-	if f.Threads < 0 || f.Threads > 1024 {
-		errs = append(errs, fmt.Errorf("--threads is %d, want 0 (all) to 1024", f.Threads))
-	}
+	errs = append(errs, checkThreads(f.Threads))
 	if f.SkipTok && f.Tokenizer != "" {
 		errs = append(errs, errors.New("--tokenizer-path is there, want it without --skip-tokenizer-init"))
 	}

@@ -41,6 +41,9 @@ func (f sftFlags) Validate() error {
 	if f.Every < 1 {
 		errs = append(errs, fmt.Errorf("--log-interval is %d, want at least 1", f.Every))
 	}
+	if !(f.Forget >= 0 && f.Forget <= 1) {
+		errs = append(errs, fmt.Errorf("--teacher-forgets is %v, want a probability, from 0 to 1", f.Forget))
+	}
 	return errors.Join(errs...)
 }
 
