@@ -12,6 +12,7 @@ func PassAtK(n, c, k int) (float64, error) {
 	case n-c < k:
 		return 1, nil
 	}
+	c, k = min(c, k), max(c, k) // each may be the other: C(n-c,k)/C(n,k) is C(n-k,c)/C(n,c). The smaller one has fewer factors
 	none := 1.0
 	for i := n - c + 1; i <= n; i++ {
 		none *= 1 - float64(k)/float64(i)

@@ -60,6 +60,24 @@ func TestPassAtKByCounting(t *testing.T) {
 	}
 }
 
+// With one sample the chance is the share of right ones, to the bit, and whether c are right and k drawn or the other way round is the same.
+func TestPassAtKOfOneIsTheShare(t *testing.T) {
+	for _, n := range []int{1, 7, 8, 1000, 3_000_000} {
+		for _, c := range []int{1, n / 3, n / 2, n} {
+			one, err := PassAtK(n, c, 1)
+			if err != nil || math.Abs(one-float64(c)/float64(n)) > 1e-16 {
+				t.Errorf("PassAtK(%d, %d, 1) = %v, %v, want %v", n, c, one, err, float64(c)/float64(n))
+			}
+			if c < 1 {
+				continue
+			}
+			if a, b := must(PassAtK(n, c, min(n, 4))), must(PassAtK(n, min(n, 4), c)); a != b {
+				t.Errorf("%d of %d right and %d drawn is %v, the other way round %v", c, n, min(n, 4), a, b)
+			}
+		}
+	}
+}
+
 func TestPassAtKRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		n, c, k int
@@ -207,4 +225,11 @@ func Example() {
 	// 0.9286 <nil>
 	// 0.250 [0.000, 0.500] <nil>
 	// 0.125 [0.125, 0.125] <nil>
+}
+
+func must(v float64, err error) float64 {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
