@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"furlong/config"
 )
@@ -28,6 +30,28 @@ func TestInterruptible(t *testing.T) {
 	signals <- syscall.SIGINT
 	<-left
 	stop()
+}
+
+// One blow of timeout is two signals, and ends a command cleanly; another blow later leaves at once, and so does Ctrl-C in between.
+func TestSignalsThatComeTwice(t *testing.T) {
+	for _, tt := range []struct {
+		after  time.Duration
+		signal os.Signal
+		leaves bool
+	}{{0, syscall.SIGTERM, false}, {sameBlow - 1, syscall.SIGTERM, false}, {sameBlow, syscall.SIGTERM, true}, {0, syscall.SIGINT, true}} {
+		synctest.Test(t, func(t *testing.T) {
+			signals, left := make(chan os.Signal), false
+			ctx, stop := interruptible(t.Context(), signals, func() { left = true })
+			signals <- syscall.SIGTERM
+			<-ctx.Done()
+			time.Sleep(tt.after)
+			signals <- tt.signal
+			synctest.Wait()
+			if stop(); left != tt.leaves {
+				t.Errorf("%v, %v after the first signal: leaves is %t, want %t", tt.signal, tt.after, left, tt.leaves)
+			}
+		})
+	}
 }
 
 func TestInterruptibleStops(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // Exit codes.
@@ -43,6 +44,9 @@ func attend(e *env, do func(context.Context, *env) int) int {
 	return do(ctx, e)
 }
 
+// sameBlow is how close two SIGTERM are one: timeout and its like send it to the process and to its group, so it comes twice.
+const sameBlow = time.Second
+
 // interruptible returns a context that the first signal cancels, so that the command can end cleanly. The second
 // signal calls leave, which does not return in the program. stop ends the watching.
 func interruptible(ctx context.Context, signals <-chan os.Signal, leave func()) (_ context.Context, stop func()) {
@@ -50,14 +54,26 @@ func interruptible(ctx context.Context, signals <-chan os.Signal, leave func()) 
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		for _, react := range []func(){cancel, leave} {
-			select {
-			case <-signals:
-				react()
-			case <-quit:
-				return
+		if first, at, ok := await(signals, quit); ok {
+			cancel()
+			second, again, ok := await(signals, quit)
+			for ok && first == syscall.SIGTERM && second == syscall.SIGTERM && again.Sub(at) < sameBlow {
+				second, again, ok = await(signals, quit)
+			}
+			if ok {
+				leave()
 			}
 		}
 	}()
 	return ctx, func() { close(quit); <-done; cancel() }
+}
+
+// await returns the next signal and when it came, or that there is none to wait for any more.
+func await(signals <-chan os.Signal, quit <-chan struct{}) (os.Signal, time.Time, bool) {
+	select {
+	case s := <-signals:
+		return s, time.Now(), true
+	case <-quit:
+		return nil, time.Time{}, false
+	}
 }
