@@ -153,7 +153,7 @@ func TestShapeText(t *testing.T) {
 			t.Errorf("%q reads as %v, %v", text, s, err)
 		}
 	}
-	for _, text := range []string{"", "8", "x", "8x", "0x4", "4x-1", "8x256x2", "8X256"} {
+	for _, text := range []string{"", "8", "x", "8x", "0x4", "4x-1", "8x256x2", "8X256", "99999999x99999999", "4611686018427387904x4"} {
 		if err := s.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q reads as %v, want an error", text, s)
 		}

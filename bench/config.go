@@ -84,6 +84,9 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// mostTokens is the largest batch that is taken for meant: its ids alone are gigabytes of samples.
+const mostTokens = 1 << 24
+
 // A Shape is a batch of sequences of one length: 8x256.
 type Shape struct{ Batch, Length int }
 
@@ -103,6 +106,9 @@ func (s *Shape) UnmarshalText(text []byte) error {
 	l, err2 := strconv.Atoi(length)
 	if !found || err != nil || err2 != nil || b < 1 || l < 1 {
 		return errors.New("want sequences x tokens, such as 8x256")
+	}
+	if b > mostTokens/l {
+		return fmt.Errorf("want at most %d tokens", mostTokens)
 	}
 	s.Batch, s.Length = b, l
 	return nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +40,21 @@ func (o evalOptions) Validate() error {
 	if o.Results != "" && len(o.Compare) > 0 {
 		errs = append(errs, errors.New("--results and --compare are both given, want one of them"))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, writable(o.File))...)
+}
+
+// writable reports a --output that nothing could be written to when all is done: a directory, or a file in none.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if s, err := os.Stat(path); err == nil && s.IsDir() {
+		return fmt.Errorf("--output %s is a directory, want a file", path)
+	}
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("--output %s: %w", path, err)
+	}
+	return nil
 }
 
 // powers are the k of pass@k, written with commas.

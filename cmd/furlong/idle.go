@@ -34,8 +34,11 @@ func (t *together) Idle() map[string]string {
 	}
 	evaluates := f.eval.name(f.data) != ""
 	if !evaluates {
-		m.add("nothing is evaluated without --eval-prompt-data", "eval-interval", "skip-eval-before-train", "n-samples-per-eval-prompt", "eval-seed", "eval-url",
+		m.add("nothing is evaluated without --eval-prompt-data", "n-samples-per-eval-prompt", "eval-seed", "eval-url",
 			"eval-temperature", "eval-top-p", "eval-top-k", "eval-max-response-len")
+		if f.loop.EvalEvery != 0 { // 0, like --skip-eval-before-train, asks for what is so
+			m.add("nothing is evaluated without --eval-prompt-data", "eval-interval")
+		}
 	}
 	if f.data.File != "" && !evaluates {
 		m.add("nothing is evaluated without --eval-prompt-data", "eval-problems")

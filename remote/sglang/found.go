@@ -124,9 +124,17 @@ func (w *wire) await(ctx context.Context, url string, wait time.Duration, n noti
 			n.say(err, wait-now.Sub(began))
 		}
 		if sleep(short, startupPause) != nil {
-			return f, fmt.Errorf("%s: not ready after %v: %w", url, wait, err)
+			return f, fmt.Errorf("%s: not ready after %v: %w", url, waited(wait, time.Since(began)), err)
 		}
 	}
+}
+
+// waited returns how long somebody waited who would have waited so long: less, if he was told to stop.
+func waited(patience, spent time.Duration) time.Duration {
+	if spent >= patience {
+		return patience
+	}
+	return spent.Round(time.Second)
 }
 
 // startupPause is the time between two looks at a server that is not ready.
