@@ -214,6 +214,16 @@ func TestIdleFlags(t *testing.T) {
 	}
 }
 
+// The line of another program says what that program takes: its flags without effect are noted.
+func TestIdleFlagsOfAnotherProgram(t *testing.T) {
+	set := New("lamp", "").Layered("").Add("All", &lamp{Watts: 60}).Presume(func(func(string) (string, bool)) Presumption {
+		return Presumption{Recipe: "tiny-arithmetic", Why: "it burns"}
+	})
+	if err := set.Parse([]string{"--watts", "5"}); err != nil || len(set.Notes()) != 1 || set.Notes()[0].Why != "--on is not given" {
+		t.Errorf("error %v, notes %v, want none and one", err, set.Notes())
+	}
+}
+
 // A gauge knows of a flag that does nothing unless it is on, and lets people write it.
 type gauge struct {
 	On   bool `flag:"on" help:"measure"`

@@ -357,7 +357,8 @@ func (ap *applier) validate() {
 }
 
 // idle complains of what was typed and changes nothing. What asks for nothing, since it is the default or a switch that is off, is
-// noted or passed over. Recipes and files say more than one command needs, and are not complained of.
+// noted or passed over. Recipes and files say more than one command needs, and are not complained of; no more is the command line of another program, by
+// which a recipe was presumed: it says what that program takes.
 func (ap *applier) idle() {
 	why, noted := ap.reasons(), ap.unheeded()
 	ap.set.vain = map[string]bool{}
@@ -366,7 +367,7 @@ func (ap *applier) idle() {
 		reason := cmp.Or(why[n.Name], noted[n.Name], n.unheeded)
 		switch {
 		case reason == "" || !n.typed() || ap.broken[n.Name] || n.isSwitch() && n.String() == "false":
-		case n.String() == n.Default || why[n.Name] == "":
+		case n.String() == n.Default || why[n.Name] == "" || ap.set.presumed.Recipe != "":
 			ap.set.notes = append(ap.set.notes, Note{Flag: n.Name, Value: n.String(), Origin: n.Origin, Why: reason})
 		default:
 			ap.errs = append(ap.errs, fmt.Errorf("--%s changes nothing: %s", n.Name, reason))

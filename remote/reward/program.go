@@ -67,9 +67,9 @@ func (p *Program) Reward(ctx context.Context, s *rl.Sample) error {
 	return nil
 }
 
-// exchange writes a line and reads one. When ctx ends the process is killed, which ends both.
+// exchange writes a line and reads one. When ctx ends the process is killed with all that it started, which ends both.
 func (c *process) exchange(ctx context.Context, line []byte) ([]byte, error) {
-	stop := context.AfterFunc(ctx, func() { _ = c.cmd.Process.Kill() })
+	stop := context.AfterFunc(ctx, func() { kill(c.cmd.Process) })
 	defer stop()
 	_, err := c.in.Write(line)
 	var answer []byte
@@ -117,6 +117,7 @@ func (p *Program) take() (*process, error) {
 func (p *Program) start() (*process, error) {
 	cmd := exec.Command(p.command[0], p.command[1:]...)
 	cmd.Stderr = os.Stderr
+	leadGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (p *Program) put(c *process) {
 // end ends a process and waits for it.
 func (c *process) end() {
 	_ = c.in.Close()
-	_ = c.cmd.Process.Kill()
+	kill(c.cmd.Process)
 	_ = c.cmd.Wait()
 }
 

@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +31,9 @@ func TestMain(m *testing.M) {
 
 // judge answers each line with a reward: 1 where the response is the label.
 func judge(how string) {
+	if how == "sleeps" {
+		time.Sleep(time.Hour)
+	}
 	in := bufio.NewScanner(os.Stdin)
 	for n := 0; in.Scan(); n++ {
 		var q question
@@ -42,6 +47,10 @@ func judge(how string) {
 		switch {
 		case how == "hangs" && q.Response == "hang":
 			time.Sleep(time.Hour)
+		case how == "breeds":
+			child := exec.Command(os.Args[0], "judge", "sleeps") // which holds our standard output open
+			child.Stdout = os.Stdout
+			_ = child.Run()
 		case how == "dies" && n == 1:
 			os.Exit(1)
 		case how == "talks":
@@ -49,6 +58,16 @@ func judge(how string) {
 		default:
 			fmt.Printf("{\"score\":%d,\"n\":%d}\n", right, n)
 		}
+	}
+}
+
+// TestChildrenEndWithProgram kills a judge at its deadline that waits for a program of its own, which would hold the answer's pipe open.
+func TestChildrenEndWithProgram(t *testing.T) {
+	p := program(t, "breeds")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if err := p.Reward(ctx, sample("1", "1")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the deadline's", err)
 	}
 }
 
