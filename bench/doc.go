@@ -36,8 +36,9 @@
 //     embedding, of which it reads B rows, and E*(1-(1-k/E)^B) of E experts, k chosen a token: what random choices touch on average.
 //   - generate: prompts plus decode.
 //
-// The copy rate counts a byte read and written as two, the matrix rate a multiply-add as two. Both are the best of the run: they are measured
-// before each work, so that a busy moment does not pass for a slow machine.
+// The copy rate counts a byte read and written as two, the matrix rate a multiply-add as two. They are measured
+// before each work and after the last, and a floor takes the best of those before and after its own: so that a busy moment does not pass for a slow machine, nor
+// a quiet one for what a machine can do that others use as well, minutes later.
 //
 // Shapes: B sequences by L tokens are written BxL.
 // Units: seconds, bytes, tokens per second, floating-point operations; JSON names carry the unit.

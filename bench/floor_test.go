@@ -119,6 +119,28 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
+// TestFloorIsOfItsTime has a machine slow down after its first work: each floor is by the best that was seen right before and after.
+func TestFloorIsOfItsTime(t *testing.T) {
+	b := &bencher{rep: &Report{}}
+	for _, rate := range []float64{400, 200, 100, 50} {
+		for range looks {
+			b.meter.matrix, b.meter.copy = append(b.meter.matrix, rate), append(b.meter.copy, rate/10)
+		}
+		if rate > 50 {
+			b.add(newResult(Train, "x", 100, 1, []float64{2}, []Need{{Ops: 400}}))
+		}
+	}
+	b.conclude()
+	for i, want := range []float64{100, 50, 25} {
+		if got := b.rep.Results[i].FloorRun; got != want {
+			t.Errorf("the floor of work %d is %v tokens/s, want %v", i, got, want)
+		}
+	}
+	if got := b.rep.Rates.Matrix; got.Best != 400 || got.Count != 4*looks {
+		t.Errorf("the run's rate is %+v, want the best of all", got)
+	}
+}
+
 func TestResultAgainstFloor(t *testing.T) {
 	r := newResult(Decode, "x", 60, 3, []float64{3, 2, 6}, []Need{{Ops: 100}, {Bytes: 5}})
 	r.hold(Rates{Matrix: Rate{Best: 200}, Copy: Rate{Best: 10}})

@@ -24,7 +24,7 @@ func (b *bencher) generate(ctx context.Context, batch int) error {
 	}
 	shape := fmt.Sprintf("prompt %d, %d new, batch %d", b.cfg.Prompt, b.cfg.New, batch)
 	tokens, prompts := batch*b.cfg.New, b.cost.prompts(batch, b.cfg.Prompt)
-	b.rep.Results = append(b.rep.Results,
+	b.add(
 		newResult(Generate, shape, tokens, t.passes, t.whole, append(b.cost.steps(batch, b.cfg.Prompt+1, b.cfg.New-1), prompts)),
 		newResult(Decode, shape, tokens, b.cfg.New, t.decode, b.cost.steps(batch, b.cfg.Prompt, b.cfg.New)))
 	return nil

@@ -33,7 +33,7 @@ func rateOf(seen []float64) Rate {
 	return Rate{Best: s[len(s)-1], Median: s[len(s)/2], Count: len(s)}
 }
 
-// looks is the number of measurements of each rate before each work.
+// looks is the number of measurements of each rate before each work, and after the last.
 const looks = 5
 
 // A meter measures the machine's rates now and then.
@@ -56,7 +56,13 @@ func (m *meter) look() {
 	debug.FreeOSMemory()
 }
 
-func (m *meter) rates() Rates { return Rates{rateOf(m.matrix), rateOf(m.copy)} }
+func (m *meter) rates() Rates { return m.around(0, len(m.matrix)/looks) }
+
+// around returns the rates of the looks from number lo up to hi.
+func (m *meter) around(lo, hi int) Rates {
+	of := func(seen []float64) Rate { return rateOf(seen[min(lo*looks, len(seen)):min(hi*looks, len(seen))]) }
+	return Rates{of(m.matrix), of(m.copy)}
+}
 
 func (m *meter) lookMatrix() {
 	x, w, y := ramp(m.side), ramp(m.side), tensor.New(dtype.F32, m.side, m.side)

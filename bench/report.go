@@ -41,6 +41,7 @@ type Result struct {
 	Target float64 `json:"target_tokens_per_s,omitempty"` // wanted of this work
 
 	needs []Need
+	look  int // the last one before it, counted from 1: the next one is behind it
 }
 
 // A Spread sums up the runs of a work.
@@ -66,7 +67,7 @@ func newResult(work, shape string, tokens, steps int, seconds []float64, needs [
 	return r
 }
 
-// hold compares r with what the machine can do at best.
+// hold compares r with what the machine could do at best before and after it.
 func (r *Result) hold(rates Rates) {
 	floor := 0.0
 	for _, n := range r.needs {

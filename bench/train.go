@@ -36,7 +36,7 @@ func (b *bencher) trainer(ctx context.Context, name string, s Shape, times float
 	if err != nil {
 		return err
 	}
-	b.rep.Results = append(b.rep.Results, newResult(name, s.String(), s.Tokens(), 1, seconds, b.cost.passes(s, times)))
+	b.add(newResult(name, s.String(), s.Tokens(), 1, seconds, b.cost.passes(s, times)))
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 
 const benchPurpose = `Measures generation, scoring and training of a model with random weights, and how near they come to what this machine can do.
 
-The machine's matrix rate (GFLOP/s) and copy rate (GB/s) are measured in the same run, with all threads, before each work. From them follows a
+The machine's matrix rate (GFLOP/s) and copy rate (GB/s) are measured in the same run, with all threads, before each work and after the last; the best around a work counts. From them follows a
 floor: the least time a work can take. A = parameters that work on a token (all but the embedding; of the routed experts, the chosen ones);
 forward = 2*A operations a token, plus what attention and indexer multiply over the rows that they read. Score and prompts: forward over the matrix
 rate. Train: three times forward. Decode: of each step the longer of its operations over the matrix rate and its bytes over the copy rate; bytes are
