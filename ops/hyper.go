@@ -52,7 +52,7 @@ func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
 	if c.tape != nil {
 		e.o, e.y = o, y
 		c.record("leave", func() {
-			e.leaveBackward(c, c.sum(o), c.Grad(y), whole)
+			e.leaveBackward(c, c.sum(o), c.Grad(y), strip{}) // all rows
 		}) // the gradient of y goes on to streams and maps when the tape is back at Enter
 		c.tape.left = e
 	}
@@ -102,10 +102,8 @@ func (e *Site) backward(c *Ctx, fn, base, scale *tensor.Param, p kernels.HyperPa
 	}
 }
 
-// A strip is some of a pass's tokens.
+// A strip is some of a pass's tokens, the zero strip all of them.
 type strip struct{ lo, hi, all int }
-
-var whole = strip{}
 
 // strips calls f for tokens 0 to rows, siteRows at a time.
 func strips(rows int, f func(strip)) {

@@ -290,21 +290,21 @@ func (l *Loop) checkVersions(b *gather.Batch) error {
 }
 
 func (l *Loop) checkSample(s *rl.Sample) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
 	n, served, bound := 0, l.version.Count(), l.Config.Bound
 	for _, sp := range s.Versions {
 		c := sp.Version.Count()
 		if c < 1 || c > served {
 			return fmt.Errorf("tokens of version %v, want 1 to %d", sp.Version, served)
 		}
-		for i := n; i < n+sp.Tokens && i < len(s.Response); i++ {
+		for i := n; i < n+sp.Tokens; i++ {
 			if bound >= 0 && served-c > bound && trains(s, i) {
 				return fmt.Errorf("token %d trains, but is of version %v while %d is served, want it %d versions old at most (--max-weight-staleness)", i, sp.Version, served, bound)
 			}
 		}
 		n += sp.Tokens
-	}
-	if n != len(s.Response) || len(s.LogProbs) != n || s.LossMask != nil && len(s.LossMask) != n {
-		return fmt.Errorf("%d tokens, %d logprobs, versions of %d, a mask of %d", len(s.Response), len(s.LogProbs), n, len(s.LossMask))
 	}
 	return nil
 }
