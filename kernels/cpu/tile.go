@@ -33,6 +33,9 @@ func (t *tile) check() {
 	if t.k < 1 || rows < 1 || width < 1 {
 		panic("cpu: empty tile")
 	}
+	if t.as != 1 && t.ak != 1 {
+		panic("cpu: neither rows nor columns of a lie side by side")
+	}
 	_ = t.c[(rows-1)*t.cs+width-1]
 	_ = t.a[(t.n-1)*t.at+(t.rows-1)*t.as+(t.k-1)*t.ak]
 	last := (t.k-1)*t.bk + (t.panels()-1)*t.bp + (t.m-1)*t.bm

@@ -43,9 +43,13 @@ func (t *tile) avx2() {
 		mode |= modeAdd
 	}
 	const f, h = 4, 2 // bytes
+	pace := t.pace
+	if t.rows > 3 && t.panels() == 1 { // these functions fetch once in four steps
+		pace *= 4
+	}
 	if t.half != nil {
-		gemmHalves[t.rows][t.vecs](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, h*t.bk, h*t.bp, h*t.bm, h*t.ahead, h*t.pace, mode)
+		gemmHalves[t.rows][t.vecs](&t.c[0], &t.a[0], &t.half[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, h*t.bk, h*t.bp, h*t.bm, h*t.ahead, h*pace, mode)
 		return
 	}
-	gemms[t.rows][t.vecs](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, f*t.bk, f*t.bp, f*t.bm, f*t.ahead, f*t.pace, mode)
+	gemms[t.rows][t.vecs](&t.c[0], &t.a[0], &t.b[0], t.k, t.n, t.m, f*t.cs, f*t.as, f*t.at, f*t.ak, f*t.bk, f*t.bp, f*t.bm, f*t.ahead, f*pace, mode)
 }

@@ -126,7 +126,7 @@ end5:
 	RET
 
 // func Expand(y *float32, x *float32, o *float32, post *float32, comb *float32, rows int, dim int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·Expand(SB), NOSPLIT, $0-56
 	MOVQ  y+0(FP), AX
 	MOVQ  x+8(FP), CX
@@ -146,6 +146,14 @@ loop7:
 strip9:
 	CMPQ         R10, $0x00000040
 	JLT          single10
+	PREFETCHT0   4096(CX)
+	PREFETCHT0   4096(CX)(R8*1)
+	PREFETCHT0   4096(CX)(R8*2)
+	PREFETCHT0   4096(CX)(R9*1)
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4096(AX)(R8*1)
+	PREFETCHT0   4096(AX)(R8*2)
+	PREFETCHT0   4096(AX)(R9*1)
 	VMOVUPS      (DX), Y0
 	VMOVUPS      32(DX), Y1
 	VMOVUPS      (CX), Y2
@@ -233,6 +241,14 @@ strip9:
 single10:
 	TESTQ        R10, R10
 	JZ           done11
+	PREFETCHT0   4096(CX)
+	PREFETCHT0   4096(CX)(R8*1)
+	PREFETCHT0   4096(CX)(R8*2)
+	PREFETCHT0   4096(CX)(R9*1)
+	PREFETCHT0   4096(AX)
+	PREFETCHT0   4096(AX)(R8*1)
+	PREFETCHT0   4096(AX)(R8*2)
+	PREFETCHT0   4096(AX)(R9*1)
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (CX)(R8*1), Y2
@@ -839,7 +855,7 @@ end28:
 	RET
 
 // func ExpandDots(dpost *float32, dcomb *float32, dy *float32, x *float32, o *float32, rows int, dim int)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·ExpandDots(SB), NOSPLIT, $0-56
 	MOVQ  dpost+0(FP), AX
 	MOVQ  dcomb+8(FP), CX
@@ -872,6 +888,14 @@ span34:
 	VMOVUPS      (DX)(R8*1), Y11
 	VFMADD231PS  (SI)(R11*1), Y10, Y8
 	VFMADD231PS  (SI)(R11*1), Y11, Y9
+	PREFETCHT0   4096(R10)
+	PREFETCHT0   4096(R10)(R8*1)
+	PREFETCHT0   4096(R10)(R8*2)
+	PREFETCHT0   4096(R10)(R9*1)
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4096(DX)(R8*1)
+	PREFETCHT0   4096(DX)(R8*2)
+	PREFETCHT0   4096(DX)(R9*1)
 	VMOVUPS      (R10), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1

@@ -34,6 +34,7 @@ type tile struct {
 	c, cs, a, b  reg.GPVirtual
 	as, as3, as5 reg.GPVirtual // row r of a is at as*r
 	ak, bk       reg.GPVirtual
+	bk3          reg.GPVirtual // of a tall tile
 	bp, bp3      reg.GPVirtual // panel p of b is at bp*p
 	early        reg.GPVirtual // what is fetched early, when there is one panel
 	next         reg.GPVirtual // bytes from a to the next tile's, when that is fetched along the way
@@ -66,18 +67,25 @@ func (g *gen) tile(rows, vecs int, half bool) {
 	g.MOVQ(t.b, b)
 	g.SUBQ(operand.Imm(4), k)
 	g.JLT(operand.LabelRef(test))
-	g.Label(again)
-	t.fetchA(a)
-	for range 4 {
-		t.step(a, b)
+	if t.tall() {
+		t.fours(a, b, k)
+	} else {
+		g.Label(again)
+		t.fetchA(a)
+		for range 4 {
+			t.one(a, b)
+		}
+		g.SUBQ(operand.Imm(4), k)
+		g.JGE(operand.LabelRef(again))
 	}
-	g.SUBQ(operand.Imm(4), k)
-	g.JGE(operand.LabelRef(again))
 	g.Label(test)
 	g.ADDQ(operand.Imm(4), k)
 	g.JZ(operand.LabelRef(done))
+	if t.tall() {
+		t.rowsOfA()
+	}
 	g.Label(one)
-	t.step(a, b)
+	t.one(a, b)
 	g.DECQ(k)
 	g.JNZ(operand.LabelRef(one))
 	g.Label(done)
@@ -95,11 +103,8 @@ func (t *tile) load() {
 	t.c, t.a, t.b = t.GP64(), t.GP64(), t.GP64()
 	t.as, t.ak, t.bk = t.arg("as"), t.arg("ak"), t.arg("bk")
 	t.cs = t.arg("cs")
-	if t.rows > 3 {
-		t.as3 = t.times(t.as, 3)
-	}
-	if t.rows > 5 {
-		t.as5 = t.times(t.as, 5)
+	if !t.tall() {
+		t.rowsOfA()
 	}
 	if t.panels > 1 {
 		t.bp = t.arg("bp")
@@ -118,6 +123,16 @@ func (t *tile) load() {
 		t.high = t.YMM()
 		t.VPCMPEQD(t.high, t.high, t.high)
 		t.VPSLLD(operand.Imm(16), t.high, t.high)
+	}
+}
+
+// rowsOfA finds where rows of a lie. A tall tile finds out anew each time, to have registers for other things in between.
+func (t *tile) rowsOfA() {
+	if t.rows > 3 {
+		t.as3 = t.times(t.as, 3)
+	}
+	if t.rows > 5 {
+		t.as5 = t.times(t.as, 5)
 	}
 }
 
@@ -161,15 +176,12 @@ func (t *tile) rowA(a reg.Register, r int) operand.Mem {
 	return idx(a, t.as, uint8(r), 0)
 }
 
-// panelB is panel p of the step.
-func (t *tile) panelB(b reg.Register, p, disp int) operand.Mem {
-	switch p {
-	case 0:
-		return at(b, disp)
-	case 3:
-		return idx(b, t.bp3, 1, disp)
+// panelB is panel p of the i-th step. Only a tile of one panel has steps beyond the first.
+func (t *tile) panelB(b reg.Register, i, p, disp int) operand.Mem {
+	if t.panels == 1 {
+		return multiple(b, t.bk, t.bk3, i, disp)
 	}
-	return idx(b, t.bp, uint8(p), disp)
+	return multiple(b, t.bp, t.bp3, p, disp)
 }
 
 // roomy reports whether there is a register more than the product itself needs.
@@ -184,47 +196,103 @@ func (t *tile) loads() int {
 	return 2
 }
 
-// step does one k of every chain and moves a and b on.
-func (t *tile) step(a, b reg.Register) {
-	if t.rows == 1 {
-		t.VBROADCASTSS(t.rowA(a, 0), t.x)
+// tall reports whether t has rows enough that what it does besides multiplying counts: it takes four k at a time, and fetches early once for all of them.
+func (t *tile) tall() bool { return t.rows > 3 && t.panels == 1 }
+
+// fours does four k of every chain as long as there are so many: k is four less than what is left. Either the elements of a row of a lie side by side or those of a
+// column, so that one pointer serves four k.
+func (t *tile) fours(a, b, k reg.GPVirtual) {
+	turned, done := t.label("turned"), t.label("fours")
+	t.bk3 = t.times(t.bk, 3)
+	t.CMPQ(t.ak, operand.Imm(4))
+	t.JNE(operand.LabelRef(turned))
+	t.rowsOfA()
+	t.four(b, k, func(i, r int) operand.Mem { return t.rowA(a, r).Offset(4 * i) }, func() { t.ADDQ(operand.Imm(16), a) })
+	t.JMP(operand.LabelRef(done))
+	t.Label(turned)
+	ak3 := t.times(t.ak, 3)
+	t.four(b, k, func(i, r int) operand.Mem { return multiple(a, t.ak, ak3, i, 4*r) }, func() { t.LEAQ(idx(a, t.ak, 4, 0), a) })
+	t.Label(done)
+}
+
+// four does four k of every chain again and again. Element r of a's i-th k is at a(i, r).
+func (t *tile) four(b, k reg.GPVirtual, a func(i, r int) operand.Mem, advance func()) {
+	again := t.label("four")
+	t.Label(again)
+	t.fetchEarly()
+	for i := range 4 {
+		t.step(b, i, func(r int) operand.Mem { return a(i, r) })
 	}
-	for v := 0; v < t.vecs; v += len(t.bs) {
-		n := min(len(t.bs), t.vecs-v)
-		for i := 0; i < n; i += 2 {
-			t.panel(b, (v+i)/2, t.bs[i:min(i+2, n)])
-		}
-		for r := range t.rows {
-			if t.rows > 1 {
-				t.VBROADCASTSS(t.rowA(a, r), t.x)
-			}
-			for i, y := range t.bs[:n] {
-				t.VFMADD231PS(y, t.x, t.acc[r*t.vecs+v+i])
-			}
-		}
+	advance()
+	t.LEAQ(idx(b, t.bk, 4, 0), b)
+	t.SUBQ(operand.Imm(4), k)
+	t.JGE(operand.LabelRef(again))
+}
+
+// multiple is memory at disp from base+i*stride, i up to 3.
+func multiple(base, stride, stride3 reg.Register, i, disp int) operand.Mem {
+	switch i {
+	case 0:
+		return at(base, disp)
+	case 3:
+		return idx(base, stride3, 1, disp)
 	}
+	return idx(base, stride, uint8(i), disp)
+}
+
+// fetchEarly asks for two lines, and moves on by what the caller wants in four k.
+func (t *tile) fetchEarly() {
+	t.PREFETCHT1(at(t.early, 0))
+	t.PREFETCHT1(at(t.early, 64))
+	t.ADDQ(t.memory("pace"), t.early)
+}
+
+// one does one k of every chain and moves a and b on.
+func (t *tile) one(a, b reg.GPVirtual) {
+	t.step(b, 0, func(r int) operand.Mem { return t.rowA(a, r) })
 	t.ADDQ(t.ak, a)
 	t.ADDQ(t.bk, b)
 }
 
+// step does the i-th k of every chain from b on, with a[r] of each row.
+func (t *tile) step(b reg.Register, i int, a func(r int) operand.Mem) {
+	if t.rows == 1 {
+		t.VBROADCASTSS(a(0), t.x)
+	}
+	for v := 0; v < t.vecs; v += len(t.bs) {
+		n := min(len(t.bs), t.vecs-v)
+		for j := 0; j < n; j += 2 {
+			t.panel(b, i, (v+j)/2, t.bs[j:min(j+2, n)])
+		}
+		for r := range t.rows {
+			if t.rows > 1 {
+				t.VBROADCASTSS(a(r), t.x)
+			}
+			for j, y := range t.bs[:n] {
+				t.VFMADD231PS(y, t.x, t.acc[r*t.vecs+v+j])
+			}
+		}
+	}
+}
+
 // panel loads one or two vectors of a panel. In a bfloat16 panel, word j holds columns j (low) and j+8.
-func (t *tile) panel(b reg.Register, p int, to []reg.VecVirtual) {
+func (t *tile) panel(b reg.Register, i, p int, to []reg.VecVirtual) {
 	switch {
-	case t.along():
+	case t.along(), t.tall():
 	case t.panels > 1:
-		t.PREFETCHT0(t.panelB(b, p, afar))
+		t.PREFETCHT0(t.panelB(b, 0, p, afar))
 	default:
 		t.PREFETCHT1(at(t.early, 0))
 		t.ADDQ(t.memory("pace"), t.early)
 	}
 	if !t.half {
-		for i, y := range to {
-			t.VMOVUPS(t.panelB(b, p, 32*i), y)
+		for j, y := range to {
+			t.VMOVUPS(t.panelB(b, i, p, 32*j), y)
 		}
 		return
 	}
 	high := to[len(to)-1]
-	t.VMOVDQU(t.panelB(b, p, 0), high)
+	t.VMOVDQU(t.panelB(b, i, p, 0), high)
 	t.VPSLLD(operand.Imm(16), high, to[0])
 	switch {
 	case len(to) == 1:

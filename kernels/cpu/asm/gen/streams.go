@@ -2,6 +2,9 @@ package main
 
 import "github.com/mmcloughlin/avo/operand"
 
+// ahead is how many bytes of streams are fetched before they are needed: a strip of tokens comes from afar when it is first read.
+const ahead = 4096
+
 // Hyper-connections have four streams here; other numbers of them run in Go.
 const streams = 4
 
@@ -18,6 +21,13 @@ func (g *gen) streams() {
 
 // stream returns where each stream of a token lies.
 func stream(x gp, width, width3 gp) []operand.Mem { return heads(x, width, width3) }
+
+// fetchStreams asks for what lies ahead of each stream.
+func (g *gen) fetchStreams(x gp, width, width3 gp) {
+	for _, m := range stream(x, width, width3) {
+		g.PREFETCHT0(m.Offset(ahead))
+	}
+}
 
 func (g *gen) triple(width gp) gp {
 	w3 := g.GP64()
@@ -94,6 +104,8 @@ func (g *gen) expand() {
 	g.loop(rows, func() {
 		g.MOVQ(width, left)
 		g.strips(left, 2, func(vecs int) {
+			g.fetchStreams(x, width, w3)
+			g.fetchStreams(y, width, w3)
 			sub, in := g.loads(at(o, 0), vecs), g.streamLoads(x, width, w3, vecs)
 			for k, m := range stream(y, width, w3) {
 				acc, w := make([]vec, vecs), g.spread(at(post, 4*k))
@@ -241,6 +253,10 @@ func (g *gen) expandDots() {
 				}
 				for k, v := range out {
 					g.fma(sub[k], v, idx(o, i, 1, 0))
+				}
+				if pair == 0 {
+					g.fetchStreams(p, width, w3)
+					g.fetchStreams(dy, width, w3)
 				}
 				for j, m := range stream(p, width, w3) {
 					in := g.load(m)
