@@ -26,6 +26,20 @@ type Backend interface {
 	Optimizer
 }
 
+// A Lender is a Backend for which a goroutine that waits for a pass on another part of its Split can work meanwhile.
+type Lender interface {
+	// Lend runs pieces of others' kernels until a channel is closed.
+	Lend(until <-chan struct{})
+}
+
+// Await waits until a channel is closed. On a [Lender] it works for others meanwhile.
+func Await(k Backend, until <-chan struct{}) {
+	if l, ok := k.(Lender); ok {
+		l.Lend(until)
+	}
+	<-until
+}
+
 // A Grower is a Backend that can prepare some weights while they are still being written.
 type Grower interface {
 	// Grow is Prepare for as much of w as follows from its first n elements. n is 0 first, which says whether w can be prepared so, then rises to
@@ -152,6 +166,7 @@ type Hyper interface {
 	// Expand sets y[t,k] = post[t,k]*o[t] + sum over j of comb[t,j,k]*x[t,j]: the first index of comb is the source.
 	// The chain is post's product, then j ascending. y [T, S, D], o [T, D]; y may be x.
 	Expand(y, x, o, post, comb *tensor.Tensor)
+	// ExpandBackward adds to each gradient that is not nil. A Fresh dx may lie where dy does.
 	ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *tensor.Tensor)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"furlong/kernels"
 	"furlong/tensor"
 )
 
@@ -16,35 +17,42 @@ var ErrStopped = errors.New("an earlier pass failed")
 // has done so. Turns are by weight and not by larger parts of a pass, so that each pass is but a step behind the one before.
 type Turns struct {
 	mu      sync.Mutex
-	changed *sync.Cond
-	done    map[any]int // passes that are done with each key
+	changed chan struct{} // closed at every change, and made anew
+	done    map[any]int   // passes that are done with each key
 	stopped bool
 }
 
 // NewTurns returns the turns of passes that start at number 0.
 func NewTurns() *Turns {
-	t := &Turns{done: map[any]int{}}
-	t.changed = sync.NewCond(&t.mu)
-	return t
+	return &Turns{done: map[any]int{}, changed: make(chan struct{})}
 }
 
 // Stop ends all waiting: a pass failed, and those behind it can't have their turn.
 func (t *Turns) Stop() {
+	t.change(func() { t.stopped = true })
+}
+
+// change changes something by f and tells all who wait.
+func (t *Turns) change(f func()) {
 	t.mu.Lock()
-	t.stopped = true
-	t.mu.Unlock()
-	t.changed.Broadcast()
+	defer t.mu.Unlock()
+	f()
+	close(t.changed)
+	t.changed = make(chan struct{})
 }
 
 // A Turn is the place of one pass. A nil Turn never waits.
 type Turn struct {
 	of    *Turns
 	n     int
+	k     kernels.Backend
 	taken map[any]bool // keys that the pass has a step for
 }
 
-// Of returns the turn of pass n.
-func (t *Turns) Of(n int) *Turn { return &Turn{t, n, map[any]bool{}} }
+// Of returns the turn of pass n on k. While the pass waits it works for other passes, if k is a [kernels.Lender].
+func (t *Turns) Of(n int, k kernels.Backend) *Turn {
+	return &Turn{t, n, k, map[any]bool{}}
+}
 
 // Do runs f when the pass before is done with key, which stands for what f adds to. Every pass does every key once.
 func (t *Turn) Do(key any, f func()) {
@@ -58,22 +66,27 @@ func (t *Turn) Do(key any, f func()) {
 }
 
 func (t *Turn) enter(key any) {
-	t.of.mu.Lock()
-	defer t.of.mu.Unlock()
-	for t.of.done[key] < t.n && !t.of.stopped {
-		t.of.changed.Wait()
-	}
-	if t.of.done[key] < t.n {
-		panic(ErrStopped)
+	for {
+		mine, changed := t.look(key)
+		if mine {
+			return
+		}
+		kernels.Await(t.k, changed)
 	}
 }
 
-func (t *Turn) leave(key any) {
+// look reports whether it is the pass's turn with key, and what is closed when that may have changed.
+func (t *Turn) look(key any) (mine bool, changed <-chan struct{}) {
 	t.of.mu.Lock()
-	t.of.done[key] = t.n + 1
-	t.of.mu.Unlock()
-	t.of.changed.Broadcast()
+	defer t.of.mu.Unlock()
+	mine = t.of.done[key] >= t.n
+	if !mine && t.of.stopped {
+		panic(ErrStopped)
+	}
+	return mine, t.of.changed
 }
+
+func (t *Turn) leave(key any) { t.of.change(func() { t.of.done[key] = t.n + 1 }) }
 
 // take notes that the pass has a step for key. With two of them the passes behind would not know which to wait for.
 func (t *Turn) take(key any) {

@@ -21,7 +21,7 @@ func TestTurns(t *testing.T) {
 		go func() {
 			defer func() { done <- struct{}{} }()
 			c := NewCtx(ref.New[float32](), &tensor.Arena{}, dtype.F32).Taped()
-			c.Turn = turns.Of(n)
+			c.Turn = turns.Of(n, ref.New[float32]())
 			for i, w := range ws {
 				c.record("note", c.inTurn(func() { order[i] = append(order[i], n) }, w))
 			}
@@ -51,7 +51,7 @@ func TestTurnsAreForGradients(t *testing.T) {
 	ran := 0
 	note := func() { ran++ }
 	c.inTurn(note, weight(2, 3))()
-	c.Turn = NewTurns().Of(1)
+	c.Turn = NewTurns().Of(1, c.K)
 	c.inTurn(note)()
 	c.inTurn(note, frozen, nil)()
 	if ran != 3 {
@@ -62,7 +62,7 @@ func TestTurnsAreForGradients(t *testing.T) {
 // A weight that a pass reads twice has no place in the order.
 func TestTurnsOnce(t *testing.T) {
 	c := NewCtx(ref.New[float32](), &tensor.Arena{}, dtype.F32).Taped()
-	c.Turn = NewTurns().Of(0)
+	c.Turn = NewTurns().Of(0, c.K)
 	w := weight(2, 3)
 	c.inTurn(func() {}, w)
 	defer func() {
@@ -75,22 +75,22 @@ func TestTurnsOnce(t *testing.T) {
 
 // Who waits for a pass that failed is let go with a panic; whose turn it is already may go on.
 func TestTurnsStop(t *testing.T) {
-	turns := NewTurns()
-	turns.Of(0).Do("a", func() {})
+	turns, k := NewTurns(), ref.New[float32]()
+	turns.Of(0, k).Do("a", func() {})
 	got := make(chan error)
 	go func() {
 		defer func() {
 			err, _ := recover().(error)
 			got <- err
 		}()
-		turns.Of(2).Do("a", func() { t.Error("pass 2 ran before pass 1") })
+		turns.Of(2, k).Do("a", func() { t.Error("pass 2 ran before pass 1") })
 	}()
 	turns.Stop()
 	if err := <-got; !errors.Is(err, ErrStopped) {
 		t.Errorf("waiting ended with %v, want a panic of ErrStopped", err)
 	}
 	ran := false
-	turns.Of(1).Do("a", func() { ran = true })
+	turns.Of(1, k).Do("a", func() { ran = true })
 	if !ran {
 		t.Error("pass 1 did not run after pass 0")
 	}

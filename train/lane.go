@@ -12,6 +12,7 @@ import (
 
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/kernels/split"
 	"furlong/model"
 	"furlong/ops"
 	"furlong/rl"
@@ -111,14 +112,16 @@ func (ls *lanes) run(ctx context.Context, what string, samples []*rl.Sample, bud
 	turns, errs := ops.NewTurns(), make([]error, len(ps))
 	var failed atomic.Bool
 	var all sync.WaitGroup
+	end := split.NewFinish(len(on))
 	for n, l := range on {
 		all.Go(func() {
 			for i := n; i < len(ps) && !failed.Load(); i += len(on) {
-				if errs[i] = l.guard(ctx, f, turns.Of(i), ps[i]); errs[i] != nil {
+				if errs[i] = l.guard(ctx, f, turns.Of(i, l.k), ps[i]); errs[i] != nil {
 					failed.Store(true)
 					turns.Stop()
 				}
 			}
+			end.Wait(l.k)
 		})
 	}
 	all.Wait()

@@ -23,7 +23,10 @@ type Backend struct {
 	splits    map[int][]kernels.Backend // what Split made, by their number
 }
 
-var _ kernels.Backend = (*Backend)(nil)
+var (
+	_ kernels.Backend = (*Backend)(nil)
+	_ kernels.Lender  = (*Backend)(nil)
+)
 
 // Options say how a Backend uses the machine. The zero value is good for a process that has it to itself.
 type Options struct {
@@ -55,7 +58,12 @@ func open(o Options, simd bool) *Backend {
 	if o.Sleepy {
 		looks = sleepy
 	}
-	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: newPool(o.Threads, looks, o.Now)}
+	return on(newPool(o.Threads, 1, looks, o.Now), simd)
+}
+
+// on returns a backend whose chunks run on p.
+func on(p *pool, simd bool) *Backend {
+	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: p}
 	b.jobs.New = func() any { return new(job) }
 	b.grads.New = func() any { return new(attentionGrad) }
 	return b
@@ -72,12 +80,17 @@ func (b *Backend) Split(n int) []kernels.Backend {
 	if b.splits == nil {
 		b.splits = map[int][]kernels.Backend{}
 	}
-	for len(b.splits[n]) < n {
-		o := Options{Threads: b.pool.threads / n, Sleepy: b.pool.spin == sleepy, Now: b.pool.now}
-		b.splits[n] = append(b.splits[n], open(o, b.simd))
+	if b.splits[n] == nil {
+		p := newPool(b.pool.threads/n, n, b.pool.spin, b.pool.now)
+		for range n {
+			b.splits[n] = append(b.splits[n], on(p, b.simd))
+		}
 	}
 	return b.splits[n]
 }
+
+// Lend has the caller run chunks of those who compute on the same threads, which are the parts of a split, until a channel is closed.
+func (b *Backend) Lend(until <-chan struct{}) { b.pool.lend(until) }
 
 // Close stops the helpers. No kernel may be running, and none may be called afterwards.
 func (b *Backend) Close() {

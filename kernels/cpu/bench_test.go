@@ -250,7 +250,7 @@ func (nothing) chunk(int, *scratch) {}
 func BenchmarkFork(b *testing.B) {
 	for _, threads := range []int{1, 2} {
 		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
-			p := newPool(threads, spin, nil)
+			p := newPool(threads, 1, spin, nil)
 			defer p.close()
 			for b.Loop() {
 				p.run(8, nothing{})

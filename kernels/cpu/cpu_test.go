@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"runtime"
 	"testing"
 
 	"furlong/kernels"
@@ -30,6 +31,34 @@ func TestConformance(t *testing.T) {
 			}
 			kerneltest.Run(t, b)
 		})
+	}
+}
+
+// A part of a split gives the same bits while who computes on the other part works for it.
+func TestConformanceWithGuest(t *testing.T) {
+	b := open(Options{Threads: 2, Sleepy: true}, asm.Available())
+	defer b.Close()
+	parts := b.Split(2)
+	if len(parts) != 2 {
+		t.Fatalf("two threads are split into %d parts", len(parts))
+	}
+	end, left := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(left)
+		kernels.Await(parts[1], end)
+	}()
+	for parts[0].(*Backend).pool.hands() < 2 {
+		runtime.Gosched()
+	}
+	if testing.Short() {
+		kerneltest.RunBeside(t, parts[0])
+	} else {
+		kerneltest.Run(t, parts[0])
+	}
+	close(end)
+	<-left
+	if n := parts[0].(*Backend).pool.hands(); n != 1 {
+		t.Errorf("%d threads work for a part that is alone, want 1", n)
 	}
 }
 

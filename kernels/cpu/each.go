@@ -49,8 +49,8 @@ func (b *Backend) share(r rows, cost int) {
 		return
 	}
 	r.chunks = 1
-	if total := units * cost; b.pool.threads > 1 && total >= alone {
-		r.chunks = max(1, min(units, b.pool.threads*perThread, total/(alone/4)))
+	if total, hands := units*cost, b.pool.hands(); hands > 1 && total >= alone {
+		r.chunks = max(1, min(units, hands*perThread, total/(alone/4)))
 	}
 	if r.chunks == 1 {
 		s := b.borrow()

@@ -40,8 +40,9 @@ func (b *Backend) do(j *job) {
 	for i := range j.products {
 		total += j.products[i].work()
 	}
+	hands := b.pool.hands()
 	for i := range j.products {
-		j.cut(i, total, b.pool.threads)
+		j.cut(i, total, hands)
 	}
 	if total < alone {
 		b.pool.alone(len(j.blocks), j)

@@ -25,12 +25,14 @@ type work interface {
 // cache. Two cores that share no cache lose half their speed otherwise.
 type pool struct {
 	slots   [numSlots]slot
-	threads int
+	threads int                  // of a caller, itself included
+	guests  atomic.Int32         // goroutines that work here while they wait for something
 	spin    int                  // looks for work before a helper sleeps
 	now     func() time.Duration // nil: nobody knows
 	shared  atomic.Int64         // until when the processors are taken to be shared, and helpers sleep at once; 0 for never
 	parked  atomic.Int32
 	wake    chan struct{}
+	ended   chan struct{}
 	closed  atomic.Bool
 	helpers sync.WaitGroup
 	scratch sync.Pool
@@ -71,15 +73,15 @@ type failure struct {
 	stack []byte
 }
 
-// newPool returns a pool of threads-1 helpers. now may be nil.
-func newPool(threads, spin int, now func() time.Duration) *pool {
-	p := &pool{threads: threads, spin: spin, now: now, wake: make(chan struct{}, threads)}
+// newPool returns a pool whose callers, so many at a time, have threads each: themselves and helpers. now may be nil.
+func newPool(threads, callers, spin int, now func() time.Duration) *pool {
+	p := &pool{threads: threads, spin: spin, now: now, wake: make(chan struct{}, threads*callers), ended: make(chan struct{})}
 	p.scratch.New = func() any { return new(scratch) }
 	for i := range p.slots {
 		p.slots[i].ready = make(chan struct{}, 1)
 	}
-	for range threads - 1 {
-		p.helpers.Go(p.help)
+	for range callers * (threads - 1) {
+		p.helpers.Go(func() { p.serve(p.ended) })
 	}
 	return p
 }
@@ -87,10 +89,13 @@ func newPool(threads, spin int, now func() time.Duration) *pool {
 // close stops the helpers and waits for them.
 func (p *pool) close() {
 	if !p.closed.Swap(true) {
-		close(p.wake)
+		close(p.ended)
 	}
 	p.helpers.Wait()
 }
+
+// hands returns how many work for a caller now.
+func (p *pool) hands() int { return p.threads + int(p.guests.Load()) }
 
 // run runs n chunks of w and returns when all are done. A panic in a chunk comes out here.
 func (p *pool) run(n int, w work) {
@@ -124,7 +129,7 @@ func (p *pool) alone(n int, w work) {
 
 // open publishes w in a free slot. It returns nil if there is nobody or nothing to share.
 func (p *pool) open(n int, w work) *slot {
-	if n < 2 || n > indexMask || p.threads < 2 {
+	if n < 2 || n > indexMask || p.hands() < 2 {
 		return nil
 	}
 	for i := range p.slots {
@@ -228,30 +233,50 @@ func (p *pool) call(n int) {
 	}
 }
 
-// help is the life of a helper.
-func (p *pool) help() {
-	s := new(scratch)
-	for !p.closed.Load() {
-		if p.search(s) {
+// lend has the calling goroutine work as a helper until a channel is closed.
+func (p *pool) lend(until <-chan struct{}) {
+	p.guests.Add(1)
+	p.serve(until)
+	p.guests.Add(-1)
+}
+
+// serve is the life of a helper, which ends when a channel is closed.
+func (p *pool) serve(until <-chan struct{}) {
+	s := p.scratch.Get().(*scratch)
+	defer p.scratch.Put(s)
+	for !isClosed(until) {
+		if p.search(s, until) {
 			continue
 		}
 		p.parked.Add(1)
 		if !p.look(s) {
-			<-p.wake
+			select {
+			case <-p.wake:
+			case <-until:
+			}
 		}
 		p.parked.Add(-1)
 	}
 }
 
-// search looks for chunks as often as the pool spins, once where processors are shared. It returns true if it ran any.
-func (p *pool) search(s *scratch) bool {
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// search looks for chunks as often as the pool spins, once where processors are shared. It returns true if it ran any, or is to end.
+func (p *pool) search(s *scratch, until <-chan struct{}) bool {
 	looks := p.spin
 	if p.isShared() {
 		looks = sleepy
 	}
 	var r rests
 	for i := range looks {
-		if p.look(s) {
+		if p.look(s) || isClosed(until) {
 			return true
 		}
 		pause(1)

@@ -28,7 +28,7 @@ func (c tally) check(t *testing.T, name string) {
 func TestPoolRunsEachChunkOnce(t *testing.T) {
 	for _, tt := range []struct{ threads, spin, callers int }{{1, 1, 3}, {2, 1, 1}, {2, 100, 3}, {4, 1, numSlots + 4}} {
 		name := fmt.Sprintf("%d threads, %d looks, %d callers", tt.threads, tt.spin, tt.callers)
-		p := newPool(tt.threads, tt.spin, nil)
+		p := newPool(tt.threads, 1, tt.spin, nil)
 		var callers sync.WaitGroup
 		for c := range tt.callers {
 			callers.Go(func() {
@@ -53,7 +53,7 @@ func jumping(step time.Duration) func() time.Duration {
 // TestPoolParksWhenProcessorsAreShared has helpers that would spin for ever. They sleep once the clock says that they lost their processors, chunks
 // run all the same, and after a while without such a loss helpers spin again.
 func TestPoolParksWhenProcessorsAreShared(t *testing.T) {
-	p := newPool(3, 1<<62, jumping(2*lostTime))
+	p := newPool(3, 1, 1<<62, jumping(2*lostTime))
 	for p.parked.Load() < 2 {
 		runtime.Gosched()
 	}
@@ -75,7 +75,7 @@ func TestPoolParksWhenProcessorsAreShared(t *testing.T) {
 
 // TestPoolSpins wants helpers awake as long as the clock goes on as it should.
 func TestPoolSpins(t *testing.T) {
-	p := newPool(1, 20*restLook, jumping(lostTime))
+	p := newPool(1, 1, 20*restLook, jumping(lostTime))
 	var r rests
 	for range 100 {
 		if !r.rest(p) {
@@ -86,6 +86,40 @@ func TestPoolSpins(t *testing.T) {
 		t.Error("processors count as shared")
 	}
 	p.close()
+}
+
+// meeting is work of two chunks that end only when both run.
+type meeting chan struct{}
+
+func (m meeting) chunk(int, *scratch) {
+	select {
+	case m <- struct{}{}:
+	case <-m:
+	}
+}
+
+// TestPoolLends wants a guest to work beside the caller, whether it spins or sleeps, and to leave when it is called.
+func TestPoolLends(t *testing.T) {
+	for _, spin := range []int{sleepy, 1 << 62} {
+		p := newPool(1, 2, spin, nil)
+		end, left := make(chan struct{}), make(chan struct{})
+		go func() {
+			p.lend(end)
+			close(left)
+		}()
+		for p.hands() < 2 {
+			runtime.Gosched()
+		}
+		for range 100 {
+			p.run(2, make(meeting))
+		}
+		close(end)
+		<-left
+		alone := make(tally, 9)
+		p.run(9, alone)
+		alone.check(t, "after the guest has left")
+		p.close()
+	}
 }
 
 // A trap is work whose chunk at panics.
@@ -103,7 +137,7 @@ func (w trap) chunk(i int, s *scratch) {
 
 // TestPoolPanics wants the panic of a chunk, wherever it ran, in the caller, and the pool fit for more.
 func TestPoolPanics(t *testing.T) {
-	p := newPool(3, 1, nil)
+	p := newPool(3, 1, 1, nil)
 	defer p.close()
 	for round := range 50 {
 		w := trap{make(tally, 9), round % 9}

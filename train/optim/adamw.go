@@ -2,13 +2,11 @@ package optim
 
 import (
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/kernels/split"
 	"furlong/quant"
 	"furlong/tensor"
 )
@@ -93,7 +91,7 @@ const abreast = 4
 // GradNorm returns the norm of all gradients together: one float64 sum, parameters in order.
 func (a *AdamW) GradNorm() float64 {
 	sums := make([]float64, len(a.states))
-	shareOut((len(a.states)+abreast-1)/abreast, func(i int) {
+	split.Share(a.k, (len(a.states)+abreast-1)/abreast, func(_ kernels.Backend, i int) {
 		some := a.byLength[i*abreast : min((i+1)*abreast, len(a.states))]
 		var x [abreast][]float32
 		for j, at := range some {
@@ -145,20 +143,20 @@ func (a *AdamW) Step(lr float64) (norm float64) {
 	}
 	a.steps++
 	step := a.step(lr, factor)
-	for _, s := range a.states {
+	a.each(func(k kernels.Backend, s *State) {
 		own := step
 		if !a.cfg.DecayAll && !s.Param.Decay {
 			own.Keep = 1
 		}
-		a.k.AdamW(s.Master, s.M, s.V, s.Param.Grad.F32(), own)
-	}
-	a.each(func(s *State) { s.Push() })
+		k.AdamW(s.Master, s.M, s.V, s.Param.Grad.F32(), own)
+		s.Push()
+	})
 	return norm
 }
 
 // ZeroGrad forgets all gradients.
 func (a *AdamW) ZeroGrad() {
-	a.each(func(s *State) { s.Param.Grad.Zero() })
+	a.each(func(_ kernels.Backend, s *State) { s.Param.Grad.Zero() })
 }
 
 // step returns the constants of a step: w = (1 - lr*decay)*w - lr/bias1 * m/(sqrt(v/bias2)+eps).
@@ -171,21 +169,7 @@ func (a *AdamW) step(lr, clip float64) kernels.AdamWStep {
 	}
 }
 
-// each calls f for every state, on all cores; f touches nothing but its state.
-func (a *AdamW) each(f func(s *State)) {
-	shareOut(len(a.states), func(i int) { f(a.states[i]) })
-}
-
-// shareOut calls f for 0 up to n on all cores.
-func shareOut(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				f(int(i))
-			}
-		})
-	}
-	wg.Wait()
+// each calls f for every state, the longest first, on all threads; f touches nothing but its state.
+func (a *AdamW) each(f func(k kernels.Backend, s *State)) {
+	split.Share(a.k, len(a.states), func(k kernels.Backend, i int) { f(k, a.states[a.byLength[i]]) })
 }
