@@ -17,7 +17,7 @@ type Model interface {
 	// Embed returns the streams [T, S, D] that enter block 0.
 	Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor
 	// Block runs block i on streams [T, S, D].
-	Block(c *ops.Ctx, i int, in *ops.Tokens, s kv.Store, x *tensor.Tensor) *tensor.Tensor
+	Block(c *ops.Ctx, i int, in *ops.Tokens, s kv.Store, x *ops.Streams) *ops.Streams
 	// Final turns the last block's streams, any rows of them, into what the head reads: [R, D].
 	Final(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor
 	// Head returns the weight [V, D] that makes logits.
@@ -35,14 +35,16 @@ func Prepare(c *ops.Ctx, m Model) {
 
 // Forward runs embedding and all blocks: streams [T, S, D]. With recompute, a taped pass keeps only each block's input.
 func Forward(c *ops.Ctx, m Model, in *ops.Tokens, store func(layer int) kv.Store, recompute bool) *tensor.Tensor {
-	x := m.Embed(c, in)
+	x := ops.StreamsOf(m.Embed(c, in))
 	for i := range m.Layers() {
-		f := func(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor { return m.Block(c, i, in, store(i), x) }
+		f := func(c *ops.Ctx, x *ops.Streams) *ops.Streams { return m.Block(c, i, in, store(i), x) }
 		if recompute {
-			x = ops.Recompute(c, x, f)
+			x = ops.StreamsOf(ops.Recompute(c, x.Tensor(c), func(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor {
+				return f(c, ops.StreamsOf(x)).Tensor(c)
+			}))
 		} else {
 			x = ops.Through(c, x, f)
 		}
 	}
-	return x
+	return x.Tensor(c)
 }

@@ -76,6 +76,13 @@ func (c *Ctx) See(name string, t *tensor.Tensor) {
 	}
 }
 
+// SeeStreams is See for streams.
+func (c *Ctx) SeeStreams(name string, x *Streams) {
+	if c.Watch != nil {
+		c.See(name, x.Tensor(c))
+	}
+}
+
 // SeeSlots is See for rows in a plan's order: they are shown token by token, slot by slot, [T*k, D].
 func (c *Ctx) SeeSlots(name string, x *tensor.Tensor, p Plan) {
 	if c.Watch == nil {
@@ -147,14 +154,15 @@ func Recompute(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Te
 
 // Through returns f(x). Without a tape that is in x's own memory, and what f took besides is free again: block after block of a pass works in
 // memory that is still in the caches. f must not keep anything; nobody may read x as it was. Where somebody watches nothing is given up.
-func Through(c *Ctx, x *tensor.Tensor, f func(*Ctx, *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+func Through(c *Ctx, x *Streams, f func(*Ctx, *Streams) *Streams) *Streams {
 	if c.tape != nil || c.Watch != nil {
 		return f(c, x)
 	}
+	old := x.Tensor(c)
 	m, before := c.Mem.Mark(), c.renew
 	c.renew = true
-	if y := f(c, x); y != x {
-		c.K.Copy(x, y)
+	if y := f(c, x).Tensor(c); y != old {
+		c.K.Copy(old, y)
 	}
 	c.renew = before
 	c.Mem.Release(m)

@@ -97,7 +97,7 @@ func hyperFormulas(r *rand.Rand) []formula {
 			acts{normal(r, siteRows+2, s, d)},
 			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
 			func(c *Ctx, x acts, w weights) acts {
-				e := Enter(c, x[0], w[0], w[1], w[2], true, p)
+				e := Enter(c, StreamsOf(x[0]), SiteWeights{w[0], w[1], w[2], p}, true)
 				return acts{e.In, e.Pre, e.Post, e.Comb}
 			},
 		},
@@ -106,7 +106,7 @@ func hyperFormulas(r *rand.Rand) []formula {
 			acts{normal(r, 2, s, d)},
 			weights{matrix(r, s, s*d), vector(r, s), vector(r, 1)},
 			func(c *Ctx, x acts, w weights) acts {
-				e := Enter(c, x[0], w[0], w[1], w[2], false, p)
+				e := Enter(c, StreamsOf(x[0]), SiteWeights{w[0], w[1], w[2], p}, false)
 				return acts{e.In, e.Pre}
 			},
 		},
@@ -115,7 +115,17 @@ func hyperFormulas(r *rand.Rand) []formula {
 			acts{normal(r, siteRows+2, s, d), normal(r, siteRows+2, d)},
 			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
 			func(c *Ctx, x acts, w weights) acts {
-				return acts{Enter(c, x[0], w[0], w[1], w[2], true, p).Leave(c, x[1])}
+				return acts{Enter(c, StreamsOf(x[0]), SiteWeights{w[0], w[1], w[2], p}, true).Leave(c, x[1]).Tensor(c)}
+			},
+		},
+		{
+			"sub-layer after sub-layer",
+			acts{normal(r, siteRows+2, s, d), normal(r, siteRows+2, d), normal(r, siteRows+2, d)},
+			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3), matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3)},
+			func(c *Ctx, x acts, w weights) acts {
+				y := Enter(c, StreamsOf(x[0]), SiteWeights{w[0], w[1], w[2], p}, true).Leave(c, x[1])
+				e := Enter(c, y, SiteWeights{w[3], w[4], w[5], p}, true)
+				return acts{e.In, e.Leave(c, x[2]).Tensor(c)}
 			},
 		},
 		{
@@ -123,8 +133,8 @@ func hyperFormulas(r *rand.Rand) []formula {
 			acts{normal(r, 2, s, d)},
 			weights{matrix(r, s*(2+s), s*d), vector(r, s*(2+s)), vector(r, 3), vector(r, d)},
 			func(c *Ctx, x acts, w weights) acts {
-				e := Enter(c, x[0], w[0], w[1], w[2], true, p)
-				return acts{e.Leave(c, RMSNorm(c, e.In, w[3], 1e-3))}
+				e := Enter(c, StreamsOf(x[0]), SiteWeights{w[0], w[1], w[2], p}, true)
+				return acts{e.Leave(c, RMSNorm(c, e.In, w[3], 1e-3)).Tensor(c)}
 			},
 		},
 	}

@@ -26,36 +26,59 @@ func Gather(c *Ctx, x *tensor.Tensor, rows []int32) *tensor.Tensor {
 const logitBytes = 8 << 20
 
 // LogProb returns the logprob of next under softmax(h·wᵀ*scale), and that distribution's entropy, each [R], in nats.
-// Logits are made in chunks of rows, and made again by the backward pass.
+// Logits are made in chunks of rows. The backward pass makes them again, unless one chunk holds all.
 func LogProb(c *Ctx, h *tensor.Tensor, w *tensor.Param, next []int32, scale []float32) (lp, entropy *tensor.Tensor) {
-	r := h.Rows()
-	lp, entropy = c.New(r), c.New(r)
-	lse := c.New(r)
-	chunks(c, r, w, func(lo, hi int) {
-		logits := c.New(hi-lo, w.Value.Shape[0])
-		c.K.Linear(logits, h.Slice(lo, hi), w.Value, 1)
-		c.K.LogProb(lp.Slice(lo, hi), entropy.Slice(lo, hi), lse.Slice(lo, hi), logits, next[lo:hi], scale[lo:hi])
-	})
-	if c.tape != nil {
-		c.record("logprob", c.inTurn(func() { logProbBackward(c, h, w, next, scale, lp, entropy, lse) }, w), lp, entropy)
+	s := scored{h: h, w: w, next: next, scale: scale, lp: c.New(h.Rows()), entropy: c.New(h.Rows()), lse: c.New(h.Rows())}
+	if c.tape != nil && h.Rows() <= s.chunk(c) {
+		s.all = s.logits(c, h)
+		s.forward(c, s.all, 0, h.Rows())
+	} else {
+		s.chunks(c, func(lo, hi int) { s.forward(c, s.logits(c, h.Slice(lo, hi)), lo, hi) })
 	}
-	return lp, entropy
+	if c.tape != nil {
+		c.record("logprob", c.inTurn(func() { s.unwind(c) }, w), s.lp, s.entropy)
+	}
+	return s.lp, s.entropy
 }
 
-func logProbBackward(c *Ctx, h *tensor.Tensor, w *tensor.Param, next []int32, scale []float32, lp, entropy, lse *tensor.Tensor) {
-	dh, dlp, dent := c.Grad(h), c.Grad(lp), c.Grad(entropy)
-	chunks(c, h.Rows(), w, func(lo, hi int) {
-		hs := h.Slice(lo, hi)
-		logits := c.New(hi-lo, w.Value.Shape[0])
-		c.K.Linear(logits, hs, w.Value, 1)
-		c.K.LogProbBackward(logits, dlp.Slice(lo, hi), dent.Slice(lo, hi), entropy.Slice(lo, hi), lse.Slice(lo, hi), logits, next[lo:hi], scale[lo:hi])
-		c.K.LinearBackward(dh.Slice(lo, hi), paramGrad(w), logits, hs, w.Value, 1)
+// scored is what LogProb reads and makes.
+type scored struct {
+	h                *tensor.Tensor // [R, D]
+	w                *tensor.Param  // [V, D]
+	next             []int32        // [R]
+	scale            []float32      // [R]
+	lp, entropy, lse *tensor.Tensor // [R]
+	all              *tensor.Tensor // [R, V], logits that the backward pass finds; nil where it makes them
+}
+
+func (s *scored) logits(c *Ctx, h *tensor.Tensor) *tensor.Tensor {
+	y := c.New(h.Rows(), s.w.Value.Shape[0])
+	c.K.Linear(y, h, s.w.Value, 1)
+	return y
+}
+
+func (s *scored) forward(c *Ctx, logits *tensor.Tensor, lo, hi int) {
+	c.K.LogProb(s.lp.Slice(lo, hi), s.entropy.Slice(lo, hi), s.lse.Slice(lo, hi), logits, s.next[lo:hi], s.scale[lo:hi])
+}
+
+func (s *scored) unwind(c *Ctx) {
+	dh, dlp, dent := c.Grad(s.h), c.Grad(s.lp), c.Grad(s.entropy)
+	s.chunks(c, func(lo, hi int) {
+		h, logits := s.h.Slice(lo, hi), s.all
+		if logits == nil {
+			logits = s.logits(c, h)
+		}
+		c.K.LogProbBackward(logits, dlp.Slice(lo, hi), dent.Slice(lo, hi), s.entropy.Slice(lo, hi), s.lse.Slice(lo, hi), logits, s.next[lo:hi], s.scale[lo:hi])
+		c.K.LinearBackward(dh.Slice(lo, hi), paramGrad(s.w), logits, h, s.w.Value, 1)
 	})
 }
+
+// chunk returns how many rows of logits fit logitBytes, at least one.
+func (s *scored) chunk(c *Ctx) int { return max(1, logitBytes/c.Type.Bytes(s.w.Value.Shape[0])) }
 
 // chunks calls f for runs of rows whose logits fit logitBytes, and frees after each what f took.
-func chunks(c *Ctx, rows int, w *tensor.Param, f func(lo, hi int)) {
-	n := max(1, logitBytes/c.Type.Bytes(w.Value.Shape[0]))
+func (s *scored) chunks(c *Ctx, f func(lo, hi int)) {
+	rows, n := s.h.Rows(), s.chunk(c)
 	for lo := 0; lo < rows; lo += n {
 		m := c.Mem.Mark()
 		f(lo, min(lo+n, rows))

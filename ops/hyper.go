@@ -13,6 +13,7 @@ type Site struct {
 	Post *tensor.Tensor // [T, S], nil at the last collapse
 	Comb *tensor.Tensor // [T, S, S], first index the source; nil at the last collapse
 
+	w          SiteWeights
 	x, z, o, y *tensor.Tensor // streams, what the maps are made of, the sub-layer's output, the new streams
 
 	before *Site // whose Leave made x, just before this Enter: its backward pass goes along with this one's
@@ -22,41 +23,83 @@ type Site struct {
 // the gradients, stay in a core's own cache meanwhile.
 const siteRows = 64
 
-// Enter makes the maps of streams x and collapses them. With mix false, at the last collapse, only Pre is made.
-func Enter(c *Ctx, x *tensor.Tensor, fn, base, scale *tensor.Param, mix bool, p kernels.HyperParams) *Site {
-	t, s := x.Shape[0], x.Shape[1]
-	e := &Site{In: c.New(t, x.Shape[2]), Pre: c.New(t, s), x: x, z: c.New(t, fn.Value.Shape[0])}
-	if mix {
-		e.Post, e.Comb = c.New(t, s), c.New(t, s, s)
+// SiteWeights make a site's maps.
+type SiteWeights struct {
+	Fn, Base, Scale *tensor.Param // [S*(2+S), S*D], [S*(2+S)], [3]; at the last collapse [S, S*D], [S], [1]
+	kernels.HyperParams
+}
+
+// Streams are the residual streams between sub-layers, [T, S, D]. What leaves a site is made when somebody reads it: the next site does so strip by strip,
+// while each strip is still in a core's own cache.
+type Streams struct {
+	x    *tensor.Tensor
+	from *Site // that makes them; nil once they are made
+}
+
+// StreamsOf returns streams that are there.
+func StreamsOf(x *tensor.Tensor) *Streams { return &Streams{x: x} }
+
+// Tensor returns the streams [T, S, D].
+func (s *Streams) Tensor(c *Ctx) *tensor.Tensor {
+	if s.from != nil {
+		s.make(c, strip{}) // all rows
+		s.from = nil
 	}
-	strips(t, func(of strip) {
-		x, z, pre := of.rows(x), of.rows(e.z), of.rows(e.Pre)
-		c.K.Linear(z, x, fn.Value, 1)
-		c.K.HyperMap(pre, of.rows(e.Post), of.rows(e.Comb), z, x, base.Value, scale.Value, p)
-		c.K.Collapse(of.rows(e.In), x, pre)
+	return s.x
+}
+
+// make makes a strip of tokens, if that has not been done.
+func (s *Streams) make(c *Ctx, of strip) {
+	if e := s.from; e != nil {
+		c.K.Expand(of.rows(s.x), of.rows(e.x), of.rows(e.o), of.rows(e.Post), of.rows(e.Comb))
+	}
+}
+
+// Enter makes the maps of streams and collapses them. With mix false, at the last collapse, only Pre is made.
+func Enter(c *Ctx, in *Streams, w SiteWeights, mix bool) *Site {
+	e := newSite(c, in.x, w, mix)
+	strips(e.x.Shape[0], func(of strip) {
+		in.make(c, of)
+		e.enter(c, of)
 	})
+	in.from = nil
 	if c.tape != nil {
-		e.before = c.tape.takeLeave(x)
-		c.record("enter", c.inTurn(func() { e.backward(c, fn, base, scale, p) }, fn, base, scale), e.In, e.Pre, e.Post, e.Comb, e.z)
+		e.before = c.tape.takeLeave(e.x)
+		c.record("enter", c.inTurn(func() { e.backward(c) }, w.Fn, w.Base, w.Scale), e.In, e.Pre, e.Post, e.Comb, e.z)
 	}
 	return e
 }
 
-// Leave returns the new streams: the sub-layer's output o [T, D] put back by Post, plus the old streams mixed by Comb.
-func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *tensor.Tensor {
-	y := e.x
-	if !c.renew {
-		y = c.New(e.x.Shape...)
+func newSite(c *Ctx, x *tensor.Tensor, w SiteWeights, mix bool) *Site {
+	t, s := x.Shape[0], x.Shape[1]
+	e := &Site{In: c.New(t, x.Shape[2]), Pre: c.New(t, s), w: w, x: x, z: c.New(t, w.Fn.Value.Shape[0])}
+	if mix {
+		e.Post, e.Comb = c.New(t, s), c.New(t, s, s)
 	}
-	c.K.Expand(y, e.x, o, e.Post, e.Comb)
+	return e
+}
+
+// enter makes the maps of a strip of tokens and collapses it.
+func (e *Site) enter(c *Ctx, of strip) {
+	x, z, pre := of.rows(e.x), of.rows(e.z), of.rows(e.Pre)
+	c.K.Linear(z, x, e.w.Fn.Value, 1)
+	c.K.HyperMap(pre, of.rows(e.Post), of.rows(e.Comb), z, x, e.w.Base.Value, e.w.Scale.Value, e.w.HyperParams)
+	c.K.Collapse(of.rows(e.In), x, pre)
+}
+
+// Leave returns the new streams: the sub-layer's output o [T, D] put back by Post, plus the old streams mixed by Comb. Until they are made nobody may write over o.
+func (e *Site) Leave(c *Ctx, o *tensor.Tensor) *Streams {
+	e.o, e.y = o, e.x
+	if !c.renew {
+		e.y = c.New(e.x.Shape...)
+	}
 	if c.tape != nil {
-		e.o, e.y = o, y
 		c.record("leave", func() {
-			e.leaveBackward(c, c.sum(o), c.Grad(y), strip{}) // all rows
+			e.leaveBackward(c, c.sum(o), c.Grad(e.y), strip{}) // all rows
 		}) // the gradient of y goes on to streams and maps when the tape is back at Enter
 		c.tape.left = e
 	}
-	return y
+	return &Streams{e.y, e}
 }
 
 // takeLeave returns the site whose Leave made x if that is the tape's last step, which it takes away: nothing but the op that comes next adds
@@ -76,14 +119,20 @@ func (e *Site) leaveBackward(c *Ctx, do, dy *tensor.Tensor, of strip) {
 	c.K.ExpandBackward(nil, do, nil, nil, dy, of.rows(e.x), of.rows(e.o), of.rows(e.Post), of.rows(e.Comb))
 }
 
-// backward adds to the gradients of the streams and of the site's weights, in the order in which each op for itself would.
-func (e *Site) backward(c *Ctx, fn, base, scale *tensor.Param, p kernels.HyperParams) {
+// backward adds to the gradients of the streams and of the site's weights, in the order in which each op for itself would. The gradient of the old streams lies where
+// that of the new ones did, if it can: a strip of one memory stays in a core's own cache more easily than two.
+func (e *Site) backward(c *Ctx) {
+	fn, base, scale, p := e.w.Fn, e.w.Base, e.w.Scale, e.w.HyperParams
+	dy := c.gradOrNil(e.y)
+	if dy != nil {
+		c.passed(e.x, e.y)
+	}
 	dx, do := c.strewn(e.x), strewn{}
 	if e.before != nil {
 		do = c.strewn(e.before.o)
 	}
 	din, dpre, dpost, dcomb := c.Grad(e.In), c.Grad(e.Pre), c.gradOrNil(e.Post), c.gradOrNil(e.Comb)
-	dy, dz := c.gradOrNil(e.y), c.Grad(e.z)
+	dz := c.Grad(e.z)
 	strips(e.x.Shape[0], func(of strip) {
 		x, z, pre, dx, dz := of.rows(e.x), of.rows(e.z), of.rows(e.Pre), dx.rows(of), of.rows(dz)
 		dpre, dpost, dcomb := of.rows(dpre), of.rows(dpost), of.rows(dcomb)

@@ -34,7 +34,7 @@ func (m *successor) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
 	return ops.Embed(c, in, m.embed, 1)
 }
 
-func (m *successor) Block(_ *ops.Ctx, _ int, _ *ops.Tokens, _ kv.Store, x *tensor.Tensor) *tensor.Tensor {
+func (m *successor) Block(_ *ops.Ctx, _ int, _ *ops.Tokens, _ kv.Store, x *ops.Streams) *ops.Streams {
 	return x
 }
 

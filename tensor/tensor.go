@@ -89,16 +89,28 @@ func (t *Tensor) View(shape ...int) *Tensor {
 	if count(shape) != t.Len() {
 		panic(fmt.Sprintf("tensor: view of %v as %v", t.Shape, shape))
 	}
-	return &Tensor{Type: t.Type, Shape: slices.Clone(shape), Mem: t.Mem}
+	v := shaped(shape)
+	v.Type, v.Mem = t.Type, t.Mem
+	return v
+}
+
+// shaped returns a tensor of a shape, in one allocation if it has no more than three axes: passes make thousands.
+func shaped(shape []int) *Tensor {
+	t := &struct {
+		Tensor
+		shape [3]int
+	}{}
+	t.Shape = append(t.shape[:0], shape...)
+	return &t.Tensor
 }
 
 // Slice returns rows lo up to hi (of the first axis) over the same memory. Of a quantised tensor only matrices of a stack can be
 // taken, which have scales of their own.
 func (t *Tensor) Slice(lo, hi int) *Tensor {
 	n := t.Type.Bytes(count(t.Shape[1:]))
-	shape := slices.Clone(t.Shape)
-	shape[0] = hi - lo
-	s := &Tensor{Type: t.Type, Shape: shape, Mem: t.Mem[lo*n : hi*n : hi*n], Block: t.Block, Fused: t.Fused}
+	s := shaped(t.Shape)
+	s.Shape[0] = hi - lo
+	s.Type, s.Mem, s.Block, s.Fused = t.Type, t.Mem[lo*n:hi*n:hi*n], t.Block, t.Fused
 	if t.Quantised() {
 		if len(t.Shape) != 3 {
 			panic(fmt.Sprintf("tensor: rows %d up to %d of quantised %v, want a stack of matrices", lo, hi, t))

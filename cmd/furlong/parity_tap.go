@@ -65,7 +65,7 @@ func (m *tappedModel) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
 }
 
 // Block runs block i.
-func (m *tappedModel) Block(c *ops.Ctx, i int, in *ops.Tokens, s kv.Store, x *tensor.Tensor) *tensor.Tensor {
+func (m *tappedModel) Block(c *ops.Ctx, i int, in *ops.Tokens, s kv.Store, x *ops.Streams) *ops.Streams {
 	return m.Model.Block(m.watched(c), i, in, s, x)
 }
 

@@ -18,6 +18,7 @@ type attentionGrad struct {
 	*attention
 	do, o, lse []float32
 	dq, dsink  []float32
+	first      bool // nothing was added to dq yet: it holds anything
 	dpool      []*tensor.Tensor
 
 	lo, hi int       // the block
@@ -54,7 +55,8 @@ func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tenso
 	g := b.grads.Get().(*attentionGrad)
 	defer g.giveBack(b)
 	g.attention, g.do, g.o, g.lse = a, do.F32(), o.F32(), lse.F32()
-	g.dq, g.dsink, g.dpool = b.sums(dq), b.sums(dsink), dpool
+	g.first = fresh(dq)
+	g.dq, g.dsink, g.dpool = values(dq), b.sums(dsink), dpool
 	g.gather()
 	for g.lo = 0; g.lo < rows; g.lo = g.hi {
 		g.block(b, rows)
@@ -135,6 +137,7 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 		for h := 0; h < g.heads; h += group {
 			n := g.scores(l, g.four(g.q, t, h, g.dim, q), g.scale, t)
 			if n == 0 {
+				g.noGrad(t, h)
 				continue
 			}
 			g.scores(dp, g.four(g.do, t, h, g.dim, do), 1, t)
@@ -149,17 +152,39 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 	}
 }
 
-// queryGrad adds the chain of g*row to dq of a group of heads.
+// queryGrad adds the chain of g*row to dq of a group of heads, by way of sum unless it is the first and there is room for it.
 func (g *attentionGrad) queryGrad(sum, c []float32, t, h int) {
-	n, stride := 0, g.stride()
+	n, stride, to := 0, g.stride(), g.group(t, h)
+	if g.first && len(to) == group*g.dim {
+		sum = to
+	}
 	for i := range g.views {
 		if rows := g.views[i].At(t); len(rows) > 0 {
 			asm.QueryGrad(&sum[0], &c[n*stride], &g.pools[i][0], &rows[0], len(rows), g.dim, stride, min(n, 1))
 			n += len(rows)
 		}
 	}
-	to := g.dq[(t*g.heads+h)*g.dim:][:min(group, g.heads-h)*g.dim]
-	add(to, to, sum)
+	switch {
+	case !g.first:
+		add(to, to, sum)
+	case &sum[0] != &to[0]:
+		copy(to, sum)
+	}
+}
+
+// noGrad is queryGrad of a query without rows.
+func (g *attentionGrad) noGrad(t, h int) {
+	if g.first {
+		clear(g.group(t, h))
+	}
+}
+
+// group returns dq of a group of heads, nothing if nobody wants it.
+func (g *attentionGrad) group(t, h int) []float32 {
+	if g.dq == nil {
+		return nil
+	}
+	return g.dq[(t*g.heads+h)*g.dim:][:min(group, g.heads-h)*g.dim]
 }
 
 // sinkTerms sets sinkP of queries lo up to hi.

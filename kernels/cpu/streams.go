@@ -93,14 +93,14 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 		for ; lo < hi; lo += rowsInCache {
 			n := min(rowsInCache, hi-lo)
 			from := part(out, 4*lo*dim, 4*n*dim)
-			if dx != nil {
-				streamGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)
-			}
 			if do != nil {
 				outGrad(part(gs, lo*dim, n*dim), from, part(p, 4*lo, 4*n), n, dim)
 			}
 			if dcomb != nil {
 				asm.ExpandDots(part(gp, 4*lo, 4*n), part(gc, 16*lo, 16*n), from, part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), n, dim)
+			}
+			if dx != nil { // last: it may lie where dy does
+				streamGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)
 			}
 		}
 	})

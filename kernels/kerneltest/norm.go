@@ -105,6 +105,7 @@ func testInPlace(t reporter, k kernels.Backend) {
 	lp, next, scale := g.normal(1, 7), g.ints(7, 63), g.scales(7)
 	wideCos, wideSin := g.normal(1, 7, 8), g.normal(1, 7, 8)
 	streams, o, post, comb := g.normal(1, 7, 4*40), g.normal(1, 7, 40), g.normal(1, 7, 4), g.normal(1, 7, 16)
+	more, dpost, dcomb := g.normal(1, 7, 4*40), tensor.New(dtype.F32, 7, 4), tensor.New(dtype.F32, 7, 16)
 	inPlace := func(name string, x *tensor.Tensor, f func(y, x *tensor.Tensor)) {
 		want, got := tensor.New(dtype.F32, x.Shape...), x.Clone()
 		f(want, x)
@@ -114,6 +115,10 @@ func testInPlace(t reporter, k kernels.Backend) {
 	inPlace("RoPEBackward", streams, func(y, x *tensor.Tensor) {
 		y.Fresh = true
 		k.RoPEBackward(y, x, wideCos, wideSin, 40, false)
+	})
+	inPlace("ExpandBackward", streams, func(y, x *tensor.Tensor) {
+		y.Fresh = true
+		k.ExpandBackward(y, nil, dpost, dcomb, x, more, o, post, comb)
 	})
 	inPlace("Expand", streams, func(y, x *tensor.Tensor) { k.Expand(y, x, o, post, comb) })
 	for name, f := range map[string]func(y, x *tensor.Tensor){

@@ -2,6 +2,7 @@ package ref
 
 import (
 	"fmt"
+	"slices"
 
 	"furlong/tensor"
 )
@@ -77,8 +78,8 @@ func (*Backend[F]) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *te
 	checkWanted(kernel, "do", do, rows, dim)
 	checkWanted(kernel, "dpost", dpost, rows, streams)
 	checkWanted(kernel, "dcomb", dcomb, rows, streams, streams)
+	gy, in, sub, p, c := slices.Clone(data[F](dy)), data[F](x), data[F](o), data[F](post), data[F](comb) // dx may lie there
 	gx, gs, gp, gc := sums[F](dx), sums[F](do), sums[F](dpost), sums[F](dcomb)
-	gy, in, sub, p, c := data[F](dy), data[F](x), data[F](o), data[F](post), data[F](comb)
 	acc := make([]F, dim)
 	for t := range rows {
 		dOut, at := gy[t*streams*dim:][:streams*dim], t*streams

@@ -12,12 +12,14 @@ type site struct {
 	fn, base, scale            *tensor.Param // [S*(2+S), S*D], [S*(2+S)], [3]
 }
 
-// enter collapses streams x [T, S, D] to the sub-layer's input.
-func (s *site) enter(c *ops.Ctx, x *tensor.Tensor, p kernels.HyperParams) *ops.Site {
-	e := ops.Enter(c, x, s.fn, s.base, s.scale, true, p)
+func (s *site) weights(p kernels.HyperParams) ops.SiteWeights {
+	return ops.SiteWeights{Fn: s.fn, Base: s.base, Scale: s.scale, HyperParams: p}
+}
+
+// see shows the maps of e and what it made of the streams.
+func (s *site) see(c *ops.Ctx, e *ops.Site) {
 	c.See(s.pre, e.Pre)
 	c.See(s.post, e.Post)
 	c.See(s.comb, e.Comb)
 	c.See(s.collapsed, e.In)
-	return e
 }

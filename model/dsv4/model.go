@@ -96,25 +96,27 @@ func (m *Model) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
 }
 
 // Block runs block i on streams x [T, S, D].
-func (m *Model) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *tensor.Tensor) *tensor.Tensor {
+func (m *Model) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *ops.Streams) *ops.Streams {
 	c = c.InLayer(i)
 	b, eps := m.blocks[i], m.cfg.NormEps
 
-	s := b.attnSite.enter(c, x, m.hyper)
-	h := ops.RMSNorm(c, s.In, b.attnNorm, eps)   // [T, D]
-	x = s.Leave(c, b.attn.forward(c, in, st, h)) // [T, S, D]
-	c.See("attn_streams", x)
+	s := ops.Enter(c, x, b.attnSite.weights(m.hyper), true)
+	b.attnSite.see(c, s)
+	h := ops.RMSNorm(c, s.In, b.attnNorm, eps) // [T, D]
+	x = s.Leave(c, b.attn.forward(c, in, st, h))
+	c.SeeStreams("attn_streams", x)
 
-	s = b.ffnSite.enter(c, x, m.hyper)
+	s = ops.Enter(c, x, b.ffnSite.weights(m.hyper), true)
+	b.ffnSite.see(c, s)
 	h = ops.RMSNorm(c, s.In, b.ffnNorm, eps)
 	x = s.Leave(c, b.ffn.forward(c, in, h))
-	c.See("streams", x)
+	c.SeeStreams("streams", x)
 	return x
 }
 
 // Final collapses streams [R, S, D] and norms them: [R, D].
 func (m *Model) Final(c *ops.Ctx, x *tensor.Tensor) *tensor.Tensor {
-	s := ops.Enter(c, x, m.last.fn, m.last.base, m.last.scale, false, m.hyper)
+	s := ops.Enter(c, ops.StreamsOf(x), m.last.weights(m.hyper), false)
 	c.See("hc_head", s.In)
 	y := ops.RMSNorm(c, s.In, m.norm, m.cfg.NormEps)
 	c.See("final_norm", y)

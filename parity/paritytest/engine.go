@@ -74,7 +74,7 @@ func (e *Engine) Run(m Mistake, only int, ids []int32, watch ops.Watch) []float3
 	x := mod.Embed(c, tokens)
 	for i := range cfg.Layers {
 		c, mod, tokens = pick(i)
-		x = mod.Block(c, i, tokens, r.store(i), x)
+		x = mod.Block(c, i, tokens, r.store(i), ops.StreamsOf(x)).Tensor(c)
 	}
 	c, mod, _ = pick(len(cfg.Layers))
 	return score(c, mod, mod.Final(c, x), ids)

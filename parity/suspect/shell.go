@@ -29,7 +29,7 @@ func (s *shell) Embed(c *ops.Ctx, in *ops.Tokens) *tensor.Tensor {
 }
 
 // Block runs block i.
-func (s *shell) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *tensor.Tensor) *tensor.Tensor {
+func (s *shell) Block(c *ops.Ctx, i int, in *ops.Tokens, st kv.Store, x *ops.Streams) *ops.Streams {
 	s.at.layer, s.at.last, s.at.ids = i, "", in.ID
 	return s.configured.Block(s.watched(c), i, in, st, x)
 }

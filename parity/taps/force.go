@@ -162,7 +162,7 @@ func (f *forced) block(i int, x *tensor.Tensor) {
 	clear(f.seen)
 	f.wide = x.Len() / x.Shape[0]
 	st := f.j.StoreOf(i)
-	f.c.K.Copy(x, f.j.Model.Block(f.c, i, f.in, st, x))
+	f.c.K.Copy(x, f.j.Model.Block(f.c, i, f.in, st, ops.StreamsOf(x)).Tensor(f.c))
 }
 
 // StoreOf returns a fresh store of a layer for a pass over whole sequences.
