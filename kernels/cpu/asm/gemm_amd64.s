@@ -104,10 +104,11 @@ start8:
 	JNE        turned9
 	LEAQ       (BX)(BX*2), R15
 	LEAQ       (BX)(BX*4), BP
+	CMPQ       pace+112(FP), $0x40
+	JG         fast10
 
-four11:
+four12:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y12
 	VMOVUPS      32(R12), Y13
@@ -192,15 +193,107 @@ four11:
 	ADDQ         $0x10, R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four11
-	JMP          fours10
+	JGE          four12
+	JMP          fours11
+
+fast10:
+four13:
+	PREFETCHT1   (R9)
+	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         pace+112(FP), R9
+	VMOVUPS      (R12), Y12
+	VMOVUPS      32(R12), Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      (R12)(DI*1), Y12
+	VMOVUPS      32(R12)(DI*1), Y13
+	VBROADCASTSS 4(R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 4(R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 4(R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 4(R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      (R12)(DI*2), Y12
+	VMOVUPS      32(R12)(DI*2), Y13
+	VBROADCASTSS 8(R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 8(R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 8(R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 8(R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 8(R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVUPS      (R12)(R14*1), Y12
+	VMOVUPS      32(R12)(R14*1), Y13
+	VBROADCASTSS 12(R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 12(R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 12(R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 12(R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 12(R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $0x10, R11
+	LEAQ         (R12)(DI*4), R12
+	SUBQ         $0x04, R13
+	JGE          four13
+	JMP          fours11
 
 turned9:
 	LEAQ (SI)(SI*2), R15
 
-four12:
+four14:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y12
 	VMOVUPS      32(R12), Y13
@@ -285,9 +378,9 @@ four12:
 	LEAQ         (R11)(SI*4), R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four12
+	JGE          four14
 
-fours10:
+fours11:
 test5:
 	ADDQ $0x04, R13
 	JZ   done6
@@ -325,7 +418,7 @@ done6:
 	LEAQ   (R8)(R8*4), R12
 	MOVQ   mode+120(FP), R13
 	BTQ    $0x01, R13
-	JCC    store13
+	JCC    store15
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -339,7 +432,7 @@ done6:
 	VADDPS (AX)(R12*1), Y10, Y10
 	VADDPS 32(AX)(R12*1), Y11, Y11
 
-store13:
+store15:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -379,7 +472,7 @@ TEXT ·Gemm6x16H(SB), NOSPLIT, $8-128
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLD   $0x10, Y15, Y15
 
-strip14:
+strip16:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -387,10 +480,10 @@ strip14:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile15:
+tile17:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero20
+	JCC     zero22
 	LEAQ    (R8)(R8*2), R11
 	LEAQ    (R8)(R8*4), R12
 	VMOVUPS (AX), Y0
@@ -405,9 +498,9 @@ tile15:
 	VMOVUPS 32(AX)(R8*4), Y9
 	VMOVUPS (AX)(R12*1), Y10
 	VMOVUPS 32(AX)(R12*1), Y11
-	JMP     start21
+	JMP     start23
 
-zero20:
+zero22:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -421,7 +514,7 @@ zero20:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start21:
+start23:
 	MOVQ       AX, R11
 	ADDQ       R8, R11
 	ADDQ       R8, R11
@@ -465,16 +558,17 @@ start21:
 	MOVQ       CX, R11
 	MOVQ       DX, R12
 	SUBQ       $0x04, R13
-	JLT        test18
+	JLT        test20
 	LEAQ       (DI)(DI*2), R14
 	CMPQ       SI, $0x04
-	JNE        turned22
+	JNE        turned24
 	LEAQ       (BX)(BX*2), R15
 	LEAQ       (BX)(BX*4), BP
+	CMPQ       pace+112(FP), $0x40
+	JG         fast25
 
-four24:
+four27:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y13
 	VPSLLD       $0x10, Y13, Y12
@@ -563,15 +657,111 @@ four24:
 	ADDQ         $0x10, R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four24
-	JMP          fours23
+	JGE          four27
+	JMP          fours26
 
-turned22:
-	LEAQ (SI)(SI*2), R15
-
-four25:
+fast25:
+four28:
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         pace+112(FP), R9
+	VMOVDQU      (R12), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS (R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS (R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS (R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS (R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVDQU      (R12)(DI*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS 4(R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 4(R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 4(R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 4(R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVDQU      (R12)(DI*2), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS 8(R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 8(R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 8(R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 8(R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 8(R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	VMOVDQU      (R12)(R14*1), Y13
+	VPSLLD       $0x10, Y13, Y12
+	VPAND        Y15, Y13, Y13
+	VBROADCASTSS 12(R11), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 12(R11)(BX*1), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 12(R11)(BX*2), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(R11)(R15*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 12(R11)(BX*4), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 12(R11)(BP*1), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         $0x10, R11
+	LEAQ         (R12)(DI*4), R12
+	SUBQ         $0x04, R13
+	JGE          four28
+	JMP          fours26
+
+turned24:
+	LEAQ (SI)(SI*2), R15
+
+four29:
+	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y13
 	VPSLLD       $0x10, Y13, Y12
@@ -660,16 +850,16 @@ four25:
 	LEAQ         (R11)(SI*4), R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four25
+	JGE          four29
 
-fours23:
-test18:
+fours26:
+test20:
 	ADDQ $0x04, R13
-	JZ   done19
+	JZ   done21
 	LEAQ (BX)(BX*2), R14
 	LEAQ (BX)(BX*4), R15
 
-one17:
+one19:
 	VMOVDQU      (R12), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        Y15, Y13, Y13
@@ -694,14 +884,14 @@ one17:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one17
+	JNZ          one19
 
-done19:
+done21:
 	LEAQ   (R8)(R8*2), R11
 	LEAQ   (R8)(R8*4), R12
 	MOVQ   mode+120(FP), R13
 	BTQ    $0x01, R13
-	JCC    store26
+	JCC    store30
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -715,7 +905,7 @@ done19:
 	VADDPS (AX)(R12*1), Y10, Y10
 	VADDPS 32(AX)(R12*1), Y11, Y11
 
-store26:
+store30:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -736,12 +926,12 @@ store26:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile15
+	JNZ     tile17
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip14
+	JNZ     strip16
 	VZEROUPPER
 	RET
 
@@ -753,7 +943,7 @@ TEXT ·Gemm5x16(SB), NOSPLIT, $0-128
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 
-strip27:
+strip31:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -761,10 +951,10 @@ strip27:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile28:
+tile32:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero33
+	JCC     zero37
 	LEAQ    (R8)(R8*2), R11
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -776,9 +966,9 @@ tile28:
 	VMOVUPS 32(AX)(R11*1), Y7
 	VMOVUPS (AX)(R8*4), Y8
 	VMOVUPS 32(AX)(R8*4), Y9
-	JMP     start34
+	JMP     start38
 
-zero33:
+zero37:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -790,7 +980,7 @@ zero33:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 
-start34:
+start38:
 	MOVQ       AX, R11
 	ADDQ       R8, R11
 	ADDQ       R8, R11
@@ -828,15 +1018,16 @@ start34:
 	MOVQ       CX, R11
 	MOVQ       DX, R12
 	SUBQ       $0x04, R13
-	JLT        test31
+	JLT        test35
 	LEAQ       (DI)(DI*2), R14
 	CMPQ       SI, $0x04
-	JNE        turned35
+	JNE        turned39
 	LEAQ       (BX)(BX*2), R15
+	CMPQ       pace+112(FP), $0x40
+	JG         fast40
 
-four37:
+four42:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y10
 	VMOVUPS      32(R12), Y11
@@ -909,15 +1100,95 @@ four37:
 	ADDQ         $0x10, R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four37
-	JMP          fours36
+	JGE          four42
+	JMP          fours41
 
-turned35:
-	LEAQ (SI)(SI*2), R15
-
-four38:
+fast40:
+four43:
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         pace+112(FP), R9
+	VMOVUPS      (R12), Y10
+	VMOVUPS      32(R12), Y11
+	VBROADCASTSS (R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVUPS      (R12)(DI*1), Y10
+	VMOVUPS      32(R12)(DI*1), Y11
+	VBROADCASTSS 4(R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 4(R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 4(R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 4(R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVUPS      (R12)(DI*2), Y10
+	VMOVUPS      32(R12)(DI*2), Y11
+	VBROADCASTSS 8(R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 8(R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 8(R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 8(R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVUPS      (R12)(R14*1), Y10
+	VMOVUPS      32(R12)(R14*1), Y11
+	VBROADCASTSS 12(R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 12(R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 12(R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 12(R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         $0x10, R11
+	LEAQ         (R12)(DI*4), R12
+	SUBQ         $0x04, R13
+	JGE          four43
+	JMP          fours41
+
+turned39:
+	LEAQ (SI)(SI*2), R15
+
+four44:
+	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y10
 	VMOVUPS      32(R12), Y11
@@ -990,15 +1261,15 @@ four38:
 	LEAQ         (R11)(SI*4), R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four38
+	JGE          four44
 
-fours36:
-test31:
+fours41:
+test35:
 	ADDQ $0x04, R13
-	JZ   done32
+	JZ   done36
 	LEAQ (BX)(BX*2), R14
 
-one30:
+one34:
 	VMOVUPS      (R12), Y10
 	VMOVUPS      32(R12), Y11
 	VBROADCASTSS (R11), Y12
@@ -1019,13 +1290,13 @@ one30:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one30
+	JNZ          one34
 
-done32:
+done36:
 	LEAQ   (R8)(R8*2), R11
 	MOVQ   mode+120(FP), R12
 	BTQ    $0x01, R12
-	JCC    store39
+	JCC    store45
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1037,7 +1308,7 @@ done32:
 	VADDPS (AX)(R8*4), Y8, Y8
 	VADDPS 32(AX)(R8*4), Y9, Y9
 
-store39:
+store45:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1055,12 +1326,12 @@ store39:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile28
+	JNZ     tile32
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip27
+	JNZ     strip31
 	VZEROUPPER
 	RET
 
@@ -1074,7 +1345,7 @@ TEXT ·Gemm5x16H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y13, Y13, Y13
 	VPSLLD   $0x10, Y13, Y13
 
-strip40:
+strip46:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -1082,10 +1353,10 @@ strip40:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile41:
+tile47:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero46
+	JCC     zero52
 	LEAQ    (R8)(R8*2), R11
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -1097,9 +1368,9 @@ tile41:
 	VMOVUPS 32(AX)(R11*1), Y7
 	VMOVUPS (AX)(R8*4), Y8
 	VMOVUPS 32(AX)(R8*4), Y9
-	JMP     start47
+	JMP     start53
 
-zero46:
+zero52:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1111,7 +1382,7 @@ zero46:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 
-start47:
+start53:
 	MOVQ       AX, R11
 	ADDQ       R8, R11
 	ADDQ       R8, R11
@@ -1149,15 +1420,16 @@ start47:
 	MOVQ       CX, R11
 	MOVQ       DX, R12
 	SUBQ       $0x04, R13
-	JLT        test44
+	JLT        test50
 	LEAQ       (DI)(DI*2), R14
 	CMPQ       SI, $0x04
-	JNE        turned48
+	JNE        turned54
 	LEAQ       (BX)(BX*2), R15
+	CMPQ       pace+112(FP), $0x40
+	JG         fast55
 
-four50:
+four57:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y11
 	VPSLLD       $0x10, Y11, Y10
@@ -1234,15 +1506,99 @@ four50:
 	ADDQ         $0x10, R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four50
-	JMP          fours49
+	JGE          four57
+	JMP          fours56
 
-turned48:
-	LEAQ (SI)(SI*2), R15
-
-four51:
+fast55:
+four58:
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         pace+112(FP), R9
+	VMOVDQU      (R12), Y11
+	VPSLLD       $0x10, Y11, Y10
+	VPAND        Y13, Y11, Y11
+	VBROADCASTSS (R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS (R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS (R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS (R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS (R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVDQU      (R12)(DI*1), Y11
+	VPSLLD       $0x10, Y11, Y10
+	VPAND        Y13, Y11, Y11
+	VBROADCASTSS 4(R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 4(R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 4(R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 4(R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVDQU      (R12)(DI*2), Y11
+	VPSLLD       $0x10, Y11, Y10
+	VPAND        Y13, Y11, Y11
+	VBROADCASTSS 8(R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 8(R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 8(R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 8(R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	VMOVDQU      (R12)(R14*1), Y11
+	VPSLLD       $0x10, Y11, Y10
+	VPAND        Y13, Y11, Y11
+	VBROADCASTSS 12(R11), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 12(R11)(BX*1), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 12(R11)(BX*2), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(R11)(R15*1), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 12(R11)(BX*4), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         $0x10, R11
+	LEAQ         (R12)(DI*4), R12
+	SUBQ         $0x04, R13
+	JGE          four58
+	JMP          fours56
+
+turned54:
+	LEAQ (SI)(SI*2), R15
+
+four59:
+	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y11
 	VPSLLD       $0x10, Y11, Y10
@@ -1319,15 +1675,15 @@ four51:
 	LEAQ         (R11)(SI*4), R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four51
+	JGE          four59
 
-fours49:
-test44:
+fours56:
+test50:
 	ADDQ $0x04, R13
-	JZ   done45
+	JZ   done51
 	LEAQ (BX)(BX*2), R14
 
-one43:
+one49:
 	VMOVDQU      (R12), Y11
 	VPSLLD       $0x10, Y11, Y10
 	VPAND        Y13, Y11, Y11
@@ -1349,13 +1705,13 @@ one43:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one43
+	JNZ          one49
 
-done45:
+done51:
 	LEAQ   (R8)(R8*2), R11
 	MOVQ   mode+120(FP), R12
 	BTQ    $0x01, R12
-	JCC    store52
+	JCC    store60
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1367,7 +1723,7 @@ done45:
 	VADDPS (AX)(R8*4), Y8, Y8
 	VADDPS 32(AX)(R8*4), Y9, Y9
 
-store52:
+store60:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1385,12 +1741,12 @@ store52:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile41
+	JNZ     tile47
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip40
+	JNZ     strip46
 	VZEROUPPER
 	RET
 
@@ -1402,7 +1758,7 @@ TEXT ·Gemm4x16(SB), NOSPLIT, $0-128
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 
-strip53:
+strip61:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -1410,10 +1766,10 @@ strip53:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile54:
+tile62:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero59
+	JCC     zero67
 	LEAQ    (R8)(R8*2), R11
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -1423,9 +1779,9 @@ tile54:
 	VMOVUPS 32(AX)(R8*2), Y5
 	VMOVUPS (AX)(R11*1), Y6
 	VMOVUPS 32(AX)(R11*1), Y7
-	JMP     start60
+	JMP     start68
 
-zero59:
+zero67:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1435,7 +1791,7 @@ zero59:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start60:
+start68:
 	MOVQ       AX, R11
 	ADDQ       R8, R11
 	ADDQ       R8, R11
@@ -1467,15 +1823,16 @@ start60:
 	MOVQ       CX, R11
 	MOVQ       DX, R12
 	SUBQ       $0x04, R13
-	JLT        test57
+	JLT        test65
 	LEAQ       (DI)(DI*2), R14
 	CMPQ       SI, $0x04
-	JNE        turned61
+	JNE        turned69
 	LEAQ       (BX)(BX*2), R15
+	CMPQ       pace+112(FP), $0x40
+	JG         fast70
 
-four63:
+four72:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
@@ -1536,15 +1893,83 @@ four63:
 	ADDQ         $0x10, R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four63
-	JMP          fours62
+	JGE          four72
+	JMP          fours71
 
-turned61:
-	LEAQ (SI)(SI*2), R15
-
-four64:
+fast70:
+four73:
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         pace+112(FP), R9
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      (R12)(DI*1), Y8
+	VMOVUPS      32(R12)(DI*1), Y9
+	VBROADCASTSS 4(R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 4(R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 4(R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      (R12)(DI*2), Y8
+	VMOVUPS      32(R12)(DI*2), Y9
+	VBROADCASTSS 8(R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 8(R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 8(R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVUPS      (R12)(R14*1), Y8
+	VMOVUPS      32(R12)(R14*1), Y9
+	VBROADCASTSS 12(R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 12(R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 12(R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $0x10, R11
+	LEAQ         (R12)(DI*4), R12
+	SUBQ         $0x04, R13
+	JGE          four73
+	JMP          fours71
+
+turned69:
+	LEAQ (SI)(SI*2), R15
+
+four74:
+	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
@@ -1605,15 +2030,15 @@ four64:
 	LEAQ         (R11)(SI*4), R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four64
+	JGE          four74
 
-fours62:
-test57:
+fours71:
+test65:
 	ADDQ $0x04, R13
-	JZ   done58
+	JZ   done66
 	LEAQ (BX)(BX*2), R14
 
-one56:
+one64:
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
 	VBROADCASTSS (R11), Y10
@@ -1631,13 +2056,13 @@ one56:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one56
+	JNZ          one64
 
-done58:
+done66:
 	LEAQ   (R8)(R8*2), R11
 	MOVQ   mode+120(FP), R12
 	BTQ    $0x01, R12
-	JCC    store65
+	JCC    store75
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1647,7 +2072,7 @@ done58:
 	VADDPS (AX)(R11*1), Y6, Y6
 	VADDPS 32(AX)(R11*1), Y7, Y7
 
-store65:
+store75:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1662,12 +2087,12 @@ store65:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile54
+	JNZ     tile62
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip53
+	JNZ     strip61
 	VZEROUPPER
 	RET
 
@@ -1681,7 +2106,7 @@ TEXT ·Gemm4x16H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
 
-strip66:
+strip76:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -1689,10 +2114,10 @@ strip66:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile67:
+tile77:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero72
+	JCC     zero82
 	LEAQ    (R8)(R8*2), R11
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -1702,9 +2127,9 @@ tile67:
 	VMOVUPS 32(AX)(R8*2), Y5
 	VMOVUPS (AX)(R11*1), Y6
 	VMOVUPS 32(AX)(R11*1), Y7
-	JMP     start73
+	JMP     start83
 
-zero72:
+zero82:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1714,7 +2139,7 @@ zero72:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start73:
+start83:
 	MOVQ       AX, R11
 	ADDQ       R8, R11
 	ADDQ       R8, R11
@@ -1746,15 +2171,16 @@ start73:
 	MOVQ       CX, R11
 	MOVQ       DX, R12
 	SUBQ       $0x04, R13
-	JLT        test70
+	JLT        test80
 	LEAQ       (DI)(DI*2), R14
 	CMPQ       SI, $0x04
-	JNE        turned74
+	JNE        turned84
 	LEAQ       (BX)(BX*2), R15
+	CMPQ       pace+112(FP), $0x40
+	JG         fast85
 
-four76:
+four87:
 	PREFETCHT1   (R9)
-	PREFETCHT1   64(R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
@@ -1819,15 +2245,87 @@ four76:
 	ADDQ         $0x10, R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four76
-	JMP          fours75
+	JGE          four87
+	JMP          fours86
 
-turned74:
-	LEAQ (SI)(SI*2), R15
-
-four77:
+fast85:
+four88:
 	PREFETCHT1   (R9)
 	PREFETCHT1   64(R9)
+	PREFETCHT1   128(R9)
+	PREFETCHT1   192(R9)
+	ADDQ         pace+112(FP), R9
+	VMOVDQU      (R12), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS (R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS (R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS (R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS (R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVDQU      (R12)(DI*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS 4(R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 4(R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 4(R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVDQU      (R12)(DI*2), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS 8(R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 8(R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 8(R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	VMOVDQU      (R12)(R14*1), Y9
+	VPSLLD       $0x10, Y9, Y8
+	VPAND        Y11, Y9, Y9
+	VBROADCASTSS 12(R11), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 12(R11)(BX*1), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 12(R11)(BX*2), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(R11)(R15*1), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         $0x10, R11
+	LEAQ         (R12)(DI*4), R12
+	SUBQ         $0x04, R13
+	JGE          four88
+	JMP          fours86
+
+turned84:
+	LEAQ (SI)(SI*2), R15
+
+four89:
+	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
@@ -1892,15 +2390,15 @@ four77:
 	LEAQ         (R11)(SI*4), R11
 	LEAQ         (R12)(DI*4), R12
 	SUBQ         $0x04, R13
-	JGE          four77
+	JGE          four89
 
-fours75:
-test70:
+fours86:
+test80:
 	ADDQ $0x04, R13
-	JZ   done71
+	JZ   done81
 	LEAQ (BX)(BX*2), R14
 
-one69:
+one79:
 	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
 	VPAND        Y11, Y9, Y9
@@ -1919,13 +2417,13 @@ one69:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one69
+	JNZ          one79
 
-done71:
+done81:
 	LEAQ   (R8)(R8*2), R11
 	MOVQ   mode+120(FP), R12
 	BTQ    $0x01, R12
-	JCC    store78
+	JCC    store90
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -1935,7 +2433,7 @@ done71:
 	VADDPS (AX)(R11*1), Y6, Y6
 	VADDPS 32(AX)(R11*1), Y7, Y7
 
-store78:
+store90:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -1950,12 +2448,12 @@ store78:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile67
+	JNZ     tile77
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip66
+	JNZ     strip76
 	VZEROUPPER
 	RET
 
@@ -1967,7 +2465,7 @@ TEXT ·Gemm3x16(SB), NOSPLIT, $0-128
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 
-strip79:
+strip91:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -1975,19 +2473,19 @@ strip79:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile80:
+tile92:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero85
+	JCC     zero97
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	VMOVUPS (AX)(R8*2), Y4
 	VMOVUPS 32(AX)(R8*2), Y5
-	JMP     start86
+	JMP     start98
 
-zero85:
+zero97:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -1995,14 +2493,14 @@ zero85:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 
-start86:
+start98:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test83
+	JLT  test95
 
-k81:
+k93:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
@@ -2064,13 +2562,13 @@ k81:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k81
+	JGE          k93
 
-test83:
+test95:
 	ADDQ $0x04, R13
-	JZ   done84
+	JZ   done96
 
-one82:
+one94:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y6
@@ -2087,12 +2585,12 @@ one82:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one82
+	JNZ          one94
 
-done84:
+done96:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store87
+	JCC    store99
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -2100,7 +2598,7 @@ done84:
 	VADDPS (AX)(R8*2), Y4, Y4
 	VADDPS 32(AX)(R8*2), Y5, Y5
 
-store87:
+store99:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -2112,12 +2610,12 @@ store87:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile80
+	JNZ     tile92
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip79
+	JNZ     strip91
 	VZEROUPPER
 	RET
 
@@ -2131,7 +2629,7 @@ TEXT ·Gemm3x16H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y9, Y9, Y9
 	VPSLLD   $0x10, Y9, Y9
 
-strip88:
+strip100:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2139,19 +2637,19 @@ strip88:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile89:
+tile101:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero94
+	JCC     zero106
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
 	VMOVUPS (AX)(R8*2), Y4
 	VMOVUPS 32(AX)(R8*2), Y5
-	JMP     start95
+	JMP     start107
 
-zero94:
+zero106:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2159,14 +2657,14 @@ zero94:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 
-start95:
+start107:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test92
+	JLT  test104
 
-k90:
+k102:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
@@ -2232,13 +2730,13 @@ k90:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k90
+	JGE          k102
 
-test92:
+test104:
 	ADDQ $0x04, R13
-	JZ   done93
+	JZ   done105
 
-one91:
+one103:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y7
@@ -2256,12 +2754,12 @@ one91:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one91
+	JNZ          one103
 
-done93:
+done105:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store96
+	JCC    store108
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
@@ -2269,7 +2767,7 @@ done93:
 	VADDPS (AX)(R8*2), Y4, Y4
 	VADDPS 32(AX)(R8*2), Y5, Y5
 
-store96:
+store108:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -2281,12 +2779,12 @@ store96:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile89
+	JNZ     tile101
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip88
+	JNZ     strip100
 	VZEROUPPER
 	RET
 
@@ -2298,7 +2796,7 @@ TEXT ·Gemm2x16(SB), NOSPLIT, $0-128
 	MOVQ bk+80(FP), DI
 	MOVQ cs+48(FP), R8
 
-strip97:
+strip109:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2306,30 +2804,30 @@ strip97:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile98:
+tile110:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero103
+	JCC     zero115
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	JMP     start104
+	JMP     start116
 
-zero103:
+zero115:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start104:
+start116:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test101
+	JLT  test113
 
-k99:
+k111:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
@@ -2379,13 +2877,13 @@ k99:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k99
+	JGE          k111
 
-test101:
+test113:
 	ADDQ $0x04, R13
-	JZ   done102
+	JZ   done114
 
-one100:
+one112:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVUPS      (R12), Y4
@@ -2399,18 +2897,18 @@ one100:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one100
+	JNZ          one112
 
-done102:
+done114:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store105
+	JCC    store117
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
 	VADDPS 32(AX)(R8*1), Y3, Y3
 
-store105:
+store117:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -2419,12 +2917,12 @@ store105:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile98
+	JNZ     tile110
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip97
+	JNZ     strip109
 	VZEROUPPER
 	RET
 
@@ -2438,7 +2936,7 @@ TEXT ·Gemm2x16H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD   $0x10, Y7, Y7
 
-strip106:
+strip118:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2446,30 +2944,30 @@ strip106:
 	MOVQ ahead+104(FP), R9
 	ADDQ DX, R9
 
-tile107:
+tile119:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero112
+	JCC     zero124
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS (AX)(R8*1), Y2
 	VMOVUPS 32(AX)(R8*1), Y3
-	JMP     start113
+	JMP     start125
 
-zero112:
+zero124:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start113:
+start125:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test110
+	JLT  test122
 
-k108:
+k120:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
@@ -2523,13 +3021,13 @@ k108:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k108
+	JGE          k120
 
-test110:
+test122:
 	ADDQ $0x04, R13
-	JZ   done111
+	JZ   done123
 
-one109:
+one121:
 	PREFETCHT1   (R9)
 	ADDQ         pace+112(FP), R9
 	VMOVDQU      (R12), Y5
@@ -2544,18 +3042,18 @@ one109:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one109
+	JNZ          one121
 
-done111:
+done123:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store114
+	JCC    store126
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS (AX)(R8*1), Y2, Y2
 	VADDPS 32(AX)(R8*1), Y3, Y3
 
-store114:
+store126:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, (AX)(R8*1)
@@ -2564,12 +3062,12 @@ store114:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile107
+	JNZ     tile119
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip106
+	JNZ     strip118
 	VZEROUPPER
 	RET
 
@@ -2581,7 +3079,7 @@ TEXT ·Gemm1x16(SB), NOSPLIT, $0-128
 	MOVQ bk+80(FP), SI
 	MOVQ cs+48(FP), DI
 
-strip115:
+strip127:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2589,26 +3087,26 @@ strip115:
 	MOVQ ahead+104(FP), R8
 	ADDQ DX, R8
 
-tile116:
+tile128:
 	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero121
+	JCC     zero133
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	JMP     start122
+	JMP     start134
 
-zero121:
+zero133:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-start122:
+start134:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test119
+	JLT  test131
 
-k117:
+k129:
 	VBROADCASTSS (R10), Y4
 	PREFETCHT1   (R8)
 	ADDQ         pace+112(FP), R8
@@ -2646,13 +3144,13 @@ k117:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k117
+	JGE          k129
 
-test119:
+test131:
 	ADDQ $0x04, R12
-	JZ   done120
+	JZ   done132
 
-one118:
+one130:
 	VBROADCASTSS (R10), Y4
 	PREFETCHT1   (R8)
 	ADDQ         pace+112(FP), R8
@@ -2663,27 +3161,27 @@ one118:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one118
+	JNZ          one130
 
-done120:
+done132:
 	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
-	JCC    store123
+	JCC    store135
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 
-store123:
+store135:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile116
+	JNZ     tile128
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip115
+	JNZ     strip127
 	VZEROUPPER
 	RET
 
@@ -2697,7 +3195,7 @@ TEXT ·Gemm1x16H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y5, Y5, Y5
 	VPSLLD   $0x10, Y5, Y5
 
-strip124:
+strip136:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
@@ -2705,26 +3203,26 @@ strip124:
 	MOVQ ahead+104(FP), R8
 	ADDQ DX, R8
 
-tile125:
+tile137:
 	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero130
+	JCC     zero142
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
-	JMP     start131
+	JMP     start143
 
-zero130:
+zero142:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-start131:
+start143:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test128
+	JLT  test140
 
-k126:
+k138:
 	VBROADCASTSS (R10), Y4
 	PREFETCHT1   (R8)
 	ADDQ         pace+112(FP), R8
@@ -2766,13 +3264,13 @@ k126:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k126
+	JGE          k138
 
-test128:
+test140:
 	ADDQ $0x04, R12
-	JZ   done129
+	JZ   done141
 
-one127:
+one139:
 	VBROADCASTSS (R10), Y4
 	PREFETCHT1   (R8)
 	ADDQ         pace+112(FP), R8
@@ -2784,27 +3282,27 @@ one127:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one127
+	JNZ          one139
 
-done129:
+done141:
 	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
-	JCC    store132
+	JCC    store144
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 
-store132:
+store144:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile125
+	JNZ     tile137
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000040, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip124
+	JNZ     strip136
 	VZEROUPPER
 	RET
 
@@ -2819,16 +3317,16 @@ TEXT ·Gemm4x24(SB), NOSPLIT, $8-128
 	MOVQ bp+88(FP), R10
 	MOVQ at+64(FP), R11
 
-strip133:
+strip145:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R12
 
-tile134:
+tile146:
 	MOVQ    mode+120(FP), R13
 	BTQ     $0x00, R13
-	JCC     zero139
+	JCC     zero151
 	LEAQ    (R8)(R8*2), R13
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -2842,9 +3340,9 @@ tile134:
 	VMOVUPS (AX)(R13*1), Y9
 	VMOVUPS 32(AX)(R13*1), Y10
 	VMOVUPS 64(AX)(R13*1), Y11
-	JMP     start140
+	JMP     start152
 
-zero139:
+zero151:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -2858,7 +3356,7 @@ zero139:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start140:
+start152:
 	MOVQ       AX, R13
 	ADDQ       R8, R13
 	ADDQ       R8, R13
@@ -2890,9 +3388,9 @@ start140:
 	MOVQ       CX, R13
 	MOVQ       DX, R14
 	SUBQ       $0x04, R15
-	JLT        test137
+	JLT        test149
 
-k135:
+k147:
 	LEAQ         (R13)(R11*1), BP
 	PREFETCHT0   (BP)
 	PREFETCHT0   (BP)(BX*1)
@@ -2983,13 +3481,13 @@ k135:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	SUBQ         $0x04, R15
-	JGE          k135
+	JGE          k147
 
-test137:
+test149:
 	ADDQ $0x04, R15
-	JZ   done138
+	JZ   done150
 
-one136:
+one148:
 	VMOVUPS      (R14), Y12
 	VMOVUPS      32(R14), Y13
 	VMOVUPS      (R14)(R10*1), Y14
@@ -3012,13 +3510,13 @@ one136:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	DECQ         R15
-	JNZ          one136
+	JNZ          one148
 
-done138:
+done150:
 	LEAQ   (R8)(R8*2), R13
 	MOVQ   mode+120(FP), R14
 	BTQ    $0x01, R14
-	JCC    store141
+	JCC    store153
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3032,7 +3530,7 @@ done138:
 	VADDPS 32(AX)(R13*1), Y10, Y10
 	VADDPS 64(AX)(R13*1), Y11, Y11
 
-store141:
+store153:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3051,12 +3549,12 @@ store141:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R12
-	JNZ     tile134
+	JNZ     tile146
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip133
+	JNZ     strip145
 	VZEROUPPER
 	RET
 
@@ -3071,16 +3569,16 @@ TEXT ·Gemm4x24H(SB), NOSPLIT, $8-128
 	MOVQ bp+88(FP), R10
 	MOVQ at+64(FP), R11
 
-strip142:
+strip154:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R12
 
-tile143:
+tile155:
 	MOVQ    mode+120(FP), R13
 	BTQ     $0x00, R13
-	JCC     zero148
+	JCC     zero160
 	LEAQ    (R8)(R8*2), R13
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
@@ -3094,9 +3592,9 @@ tile143:
 	VMOVUPS (AX)(R13*1), Y9
 	VMOVUPS 32(AX)(R13*1), Y10
 	VMOVUPS 64(AX)(R13*1), Y11
-	JMP     start149
+	JMP     start161
 
-zero148:
+zero160:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3110,7 +3608,7 @@ zero148:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start149:
+start161:
 	MOVQ       AX, R13
 	ADDQ       R8, R13
 	ADDQ       R8, R13
@@ -3142,9 +3640,9 @@ start149:
 	MOVQ       CX, R13
 	MOVQ       DX, R14
 	SUBQ       $0x04, R15
-	JLT        test146
+	JLT        test158
 
-k144:
+k156:
 	LEAQ         (R13)(R11*1), BP
 	PREFETCHT0   (BP)
 	PREFETCHT0   (BP)(BX*1)
@@ -3243,13 +3741,13 @@ k144:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	SUBQ         $0x04, R15
-	JGE          k144
+	JGE          k156
 
-test146:
+test158:
 	ADDQ $0x04, R15
-	JZ   done147
+	JZ   done159
 
-one145:
+one157:
 	VMOVDQU      (R14), Y13
 	VPSLLD       $0x10, Y13, Y12
 	VPAND        lanesffff0000<>+0(SB), Y13, Y13
@@ -3274,13 +3772,13 @@ one145:
 	ADDQ         SI, R13
 	ADDQ         DI, R14
 	DECQ         R15
-	JNZ          one145
+	JNZ          one157
 
-done147:
+done159:
 	LEAQ   (R8)(R8*2), R13
 	MOVQ   mode+120(FP), R14
 	BTQ    $0x01, R14
-	JCC    store150
+	JCC    store162
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3294,7 +3792,7 @@ done147:
 	VADDPS 32(AX)(R13*1), Y10, Y10
 	VADDPS 64(AX)(R13*1), Y11, Y11
 
-store150:
+store162:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3313,12 +3811,12 @@ store150:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R12
-	JNZ     tile143
+	JNZ     tile155
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip142
+	JNZ     strip154
 	VZEROUPPER
 	RET
 
@@ -3341,16 +3839,16 @@ TEXT ·Gemm3x24(SB), NOSPLIT, $0-128
 	MOVQ cs+48(FP), R8
 	MOVQ bp+88(FP), R9
 
-strip151:
+strip163:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile152:
+tile164:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero157
+	JCC     zero169
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -3360,9 +3858,9 @@ tile152:
 	VMOVUPS (AX)(R8*2), Y6
 	VMOVUPS 32(AX)(R8*2), Y7
 	VMOVUPS 64(AX)(R8*2), Y8
-	JMP     start158
+	JMP     start170
 
-zero157:
+zero169:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3373,14 +3871,14 @@ zero157:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 
-start158:
+start170:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test155
+	JLT  test167
 
-k153:
+k165:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y9
 	VMOVUPS      32(R12), Y10
@@ -3458,13 +3956,13 @@ k153:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k153
+	JGE          k165
 
-test155:
+test167:
 	ADDQ $0x04, R13
-	JZ   done156
+	JZ   done168
 
-one154:
+one166:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y9
 	VMOVUPS      32(R12), Y10
@@ -3485,12 +3983,12 @@ one154:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one154
+	JNZ          one166
 
-done156:
+done168:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store159
+	JCC    store171
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3501,7 +3999,7 @@ done156:
 	VADDPS 32(AX)(R8*2), Y7, Y7
 	VADDPS 64(AX)(R8*2), Y8, Y8
 
-store159:
+store171:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3516,12 +4014,12 @@ store159:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile152
+	JNZ     tile164
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip151
+	JNZ     strip163
 	VZEROUPPER
 	RET
 
@@ -3536,16 +4034,16 @@ TEXT ·Gemm3x24H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y13, Y13, Y13
 	VPSLLD   $0x10, Y13, Y13
 
-strip160:
+strip172:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile161:
+tile173:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero166
+	JCC     zero178
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -3555,9 +4053,9 @@ tile161:
 	VMOVUPS (AX)(R8*2), Y6
 	VMOVUPS 32(AX)(R8*2), Y7
 	VMOVUPS 64(AX)(R8*2), Y8
-	JMP     start167
+	JMP     start179
 
-zero166:
+zero178:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3568,14 +4066,14 @@ zero166:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 
-start167:
+start179:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test164
+	JLT  test176
 
-k162:
+k174:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y10
 	VPSLLD       $0x10, Y10, Y9
@@ -3661,13 +4159,13 @@ k162:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k162
+	JGE          k174
 
-test164:
+test176:
 	ADDQ $0x04, R13
-	JZ   done165
+	JZ   done177
 
-one163:
+one175:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y10
 	VPSLLD       $0x10, Y10, Y9
@@ -3690,12 +4188,12 @@ one163:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one163
+	JNZ          one175
 
-done165:
+done177:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store168
+	JCC    store180
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3706,7 +4204,7 @@ done165:
 	VADDPS 32(AX)(R8*2), Y7, Y7
 	VADDPS 64(AX)(R8*2), Y8, Y8
 
-store168:
+store180:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3721,12 +4219,12 @@ store168:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile161
+	JNZ     tile173
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip160
+	JNZ     strip172
 	VZEROUPPER
 	RET
 
@@ -3739,25 +4237,25 @@ TEXT ·Gemm2x24(SB), NOSPLIT, $0-128
 	MOVQ cs+48(FP), R8
 	MOVQ bp+88(FP), R9
 
-strip169:
+strip181:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile170:
+tile182:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero175
+	JCC     zero187
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS (AX)(R8*1), Y3
 	VMOVUPS 32(AX)(R8*1), Y4
 	VMOVUPS 64(AX)(R8*1), Y5
-	JMP     start176
+	JMP     start188
 
-zero175:
+zero187:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3765,14 +4263,14 @@ zero175:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 
-start176:
+start188:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test173
+	JLT  test185
 
-k171:
+k183:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
@@ -3834,13 +4332,13 @@ k171:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k171
+	JGE          k183
 
-test173:
+test185:
 	ADDQ $0x04, R13
-	JZ   done174
+	JZ   done186
 
-one172:
+one184:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y6
 	VMOVUPS      32(R12), Y7
@@ -3857,12 +4355,12 @@ one172:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one172
+	JNZ          one184
 
-done174:
+done186:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store177
+	JCC    store189
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -3870,7 +4368,7 @@ done174:
 	VADDPS 32(AX)(R8*1), Y4, Y4
 	VADDPS 64(AX)(R8*1), Y5, Y5
 
-store177:
+store189:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -3881,12 +4379,12 @@ store177:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile170
+	JNZ     tile182
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip169
+	JNZ     strip181
 	VZEROUPPER
 	RET
 
@@ -3901,25 +4399,25 @@ TEXT ·Gemm2x24H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y10, Y10, Y10
 	VPSLLD   $0x10, Y10, Y10
 
-strip178:
+strip190:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile179:
+tile191:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero184
+	JCC     zero196
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS (AX)(R8*1), Y3
 	VMOVUPS 32(AX)(R8*1), Y4
 	VMOVUPS 64(AX)(R8*1), Y5
-	JMP     start185
+	JMP     start197
 
-zero184:
+zero196:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3927,14 +4425,14 @@ zero184:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 
-start185:
+start197:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test182
+	JLT  test194
 
-k180:
+k192:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
@@ -4004,13 +4502,13 @@ k180:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k180
+	JGE          k192
 
-test182:
+test194:
 	ADDQ $0x04, R13
-	JZ   done183
+	JZ   done195
 
-one181:
+one193:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y7
 	VPSLLD       $0x10, Y7, Y6
@@ -4029,12 +4527,12 @@ one181:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one181
+	JNZ          one193
 
-done183:
+done195:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store186
+	JCC    store198
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -4042,7 +4540,7 @@ done183:
 	VADDPS 32(AX)(R8*1), Y4, Y4
 	VADDPS 64(AX)(R8*1), Y5, Y5
 
-store186:
+store198:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4053,12 +4551,12 @@ store186:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile179
+	JNZ     tile191
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip178
+	JNZ     strip190
 	VZEROUPPER
 	RET
 
@@ -4071,34 +4569,34 @@ TEXT ·Gemm1x24(SB), NOSPLIT, $0-128
 	MOVQ cs+48(FP), DI
 	MOVQ bp+88(FP), R8
 
-strip187:
+strip199:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R9
 
-tile188:
+tile200:
 	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero193
+	JCC     zero205
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	JMP     start194
+	JMP     start206
 
-zero193:
+zero205:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 
-start194:
+start206:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test191
+	JLT  test203
 
-k189:
+k201:
 	VBROADCASTSS (R10), Y5
 	PREFETCHT0   2048(R11)
 	VMOVUPS      (R11), Y3
@@ -4144,13 +4642,13 @@ k189:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k189
+	JGE          k201
 
-test191:
+test203:
 	ADDQ $0x04, R12
-	JZ   done192
+	JZ   done204
 
-one190:
+one202:
 	VBROADCASTSS (R10), Y5
 	PREFETCHT0   2048(R11)
 	VMOVUPS      (R11), Y3
@@ -4163,29 +4661,29 @@ one190:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one190
+	JNZ          one202
 
-done192:
+done204:
 	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
-	JCC    store195
+	JCC    store207
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 
-store195:
+store207:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile188
+	JNZ     tile200
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip187
+	JNZ     strip199
 	VZEROUPPER
 	RET
 
@@ -4200,34 +4698,34 @@ TEXT ·Gemm1x24H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y6, Y6, Y6
 	VPSLLD   $0x10, Y6, Y6
 
-strip196:
+strip208:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R9
 
-tile197:
+tile209:
 	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero202
+	JCC     zero214
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
-	JMP     start203
+	JMP     start215
 
-zero202:
+zero214:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 
-start203:
+start215:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test200
+	JLT  test212
 
-k198:
+k210:
 	VBROADCASTSS (R10), Y5
 	PREFETCHT0   2048(R11)
 	VMOVDQU      (R11), Y4
@@ -4281,13 +4779,13 @@ k198:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k198
+	JGE          k210
 
-test200:
+test212:
 	ADDQ $0x04, R12
-	JZ   done201
+	JZ   done213
 
-one199:
+one211:
 	VBROADCASTSS (R10), Y5
 	PREFETCHT0   2048(R11)
 	VMOVDQU      (R11), Y4
@@ -4302,29 +4800,29 @@ one199:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one199
+	JNZ          one211
 
-done201:
+done213:
 	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
-	JCC    store204
+	JCC    store216
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 
-store204:
+store216:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile197
+	JNZ     tile209
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000060, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip196
+	JNZ     strip208
 	VZEROUPPER
 	RET
 
@@ -4337,16 +4835,16 @@ TEXT ·Gemm3x32(SB), NOSPLIT, $0-128
 	MOVQ cs+48(FP), R8
 	MOVQ bp+88(FP), R9
 
-strip205:
+strip217:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile206:
+tile218:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero211
+	JCC     zero223
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4359,9 +4857,9 @@ tile206:
 	VMOVUPS 32(AX)(R8*2), Y9
 	VMOVUPS 64(AX)(R8*2), Y10
 	VMOVUPS 96(AX)(R8*2), Y11
-	JMP     start212
+	JMP     start224
 
-zero211:
+zero223:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -4375,14 +4873,14 @@ zero211:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start212:
+start224:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test209
+	JLT  test221
 
-k207:
+k219:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y12
 	VMOVUPS      32(R12), Y13
@@ -4488,13 +4986,13 @@ k207:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k207
+	JGE          k219
 
-test209:
+test221:
 	ADDQ $0x04, R13
-	JZ   done210
+	JZ   done222
 
-one208:
+one220:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y12
 	VMOVUPS      32(R12), Y13
@@ -4522,12 +5020,12 @@ one208:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one208
+	JNZ          one220
 
-done210:
+done222:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store213
+	JCC    store225
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -4541,7 +5039,7 @@ done210:
 	VADDPS 64(AX)(R8*2), Y10, Y10
 	VADDPS 96(AX)(R8*2), Y11, Y11
 
-store213:
+store225:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4559,12 +5057,12 @@ store213:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile206
+	JNZ     tile218
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000080, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip205
+	JNZ     strip217
 	VZEROUPPER
 	RET
 
@@ -4579,16 +5077,16 @@ TEXT ·Gemm3x32H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y15, Y15, Y15
 	VPSLLD   $0x10, Y15, Y15
 
-strip214:
+strip226:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile215:
+tile227:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero220
+	JCC     zero232
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4601,9 +5099,9 @@ tile215:
 	VMOVUPS 32(AX)(R8*2), Y9
 	VMOVUPS 64(AX)(R8*2), Y10
 	VMOVUPS 96(AX)(R8*2), Y11
-	JMP     start221
+	JMP     start233
 
-zero220:
+zero232:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -4617,14 +5115,14 @@ zero220:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 
-start221:
+start233:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test218
+	JLT  test230
 
-k216:
+k228:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y13
 	VPSLLD       $0x10, Y13, Y12
@@ -4738,13 +5236,13 @@ k216:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k216
+	JGE          k228
 
-test218:
+test230:
 	ADDQ $0x04, R13
-	JZ   done219
+	JZ   done231
 
-one217:
+one229:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y13
 	VPSLLD       $0x10, Y13, Y12
@@ -4774,12 +5272,12 @@ one217:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one217
+	JNZ          one229
 
-done219:
+done231:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store222
+	JCC    store234
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -4793,7 +5291,7 @@ done219:
 	VADDPS 64(AX)(R8*2), Y10, Y10
 	VADDPS 96(AX)(R8*2), Y11, Y11
 
-store222:
+store234:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4811,12 +5309,12 @@ store222:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile215
+	JNZ     tile227
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000080, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip214
+	JNZ     strip226
 	VZEROUPPER
 	RET
 
@@ -4829,16 +5327,16 @@ TEXT ·Gemm2x32(SB), NOSPLIT, $0-128
 	MOVQ cs+48(FP), R8
 	MOVQ bp+88(FP), R9
 
-strip223:
+strip235:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile224:
+tile236:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero229
+	JCC     zero241
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -4847,9 +5345,9 @@ tile224:
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
 	VMOVUPS 96(AX)(R8*1), Y7
-	JMP     start230
+	JMP     start242
 
-zero229:
+zero241:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -4859,14 +5357,14 @@ zero229:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start230:
+start242:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test227
+	JLT  test239
 
-k225:
+k237:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
@@ -4940,13 +5438,13 @@ k225:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k225
+	JGE          k237
 
-test227:
+test239:
 	ADDQ $0x04, R13
-	JZ   done228
+	JZ   done240
 
-one226:
+one238:
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
@@ -4966,12 +5464,12 @@ one226:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one226
+	JNZ          one238
 
-done228:
+done240:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store231
+	JCC    store243
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -4981,7 +5479,7 @@ done228:
 	VADDPS 64(AX)(R8*1), Y6, Y6
 	VADDPS 96(AX)(R8*1), Y7, Y7
 
-store231:
+store243:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -4994,12 +5492,12 @@ store231:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile224
+	JNZ     tile236
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000080, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip223
+	JNZ     strip235
 	VZEROUPPER
 	RET
 
@@ -5014,16 +5512,16 @@ TEXT ·Gemm2x32H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y13, Y13, Y13
 	VPSLLD   $0x10, Y13, Y13
 
-strip232:
+strip244:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile233:
+tile245:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero238
+	JCC     zero250
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5032,9 +5530,9 @@ tile233:
 	VMOVUPS 32(AX)(R8*1), Y5
 	VMOVUPS 64(AX)(R8*1), Y6
 	VMOVUPS 96(AX)(R8*1), Y7
-	JMP     start239
+	JMP     start251
 
-zero238:
+zero250:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5044,14 +5542,14 @@ zero238:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start239:
+start251:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test236
+	JLT  test248
 
-k234:
+k246:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
@@ -5133,13 +5631,13 @@ k234:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	SUBQ         $0x04, R13
-	JGE          k234
+	JGE          k246
 
-test236:
+test248:
 	ADDQ $0x04, R13
-	JZ   done237
+	JZ   done249
 
-one235:
+one247:
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y9
 	VPSLLD       $0x10, Y9, Y8
@@ -5161,12 +5659,12 @@ one235:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	DECQ         R13
-	JNZ          one235
+	JNZ          one247
 
-done237:
+done249:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store240
+	JCC    store252
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -5176,7 +5674,7 @@ done237:
 	VADDPS 64(AX)(R8*1), Y6, Y6
 	VADDPS 96(AX)(R8*1), Y7, Y7
 
-store240:
+store252:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5189,12 +5687,12 @@ store240:
 	ADDQ    R8, AX
 	ADDQ    R8, AX
 	DECQ    R10
-	JNZ     tile233
+	JNZ     tile245
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000080, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip232
+	JNZ     strip244
 	VZEROUPPER
 	RET
 
@@ -5207,36 +5705,36 @@ TEXT ·Gemm1x32(SB), NOSPLIT, $0-128
 	MOVQ cs+48(FP), DI
 	MOVQ bp+88(FP), R8
 
-strip241:
+strip253:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R9
 
-tile242:
+tile254:
 	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero247
+	JCC     zero259
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
-	JMP     start248
+	JMP     start260
 
-zero247:
+zero259:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start248:
+start260:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test245
+	JLT  test257
 
-k243:
+k255:
 	VBROADCASTSS (R10), Y6
 	PREFETCHT0   2048(R11)
 	VMOVUPS      (R11), Y4
@@ -5290,13 +5788,13 @@ k243:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k243
+	JGE          k255
 
-test245:
+test257:
 	ADDQ $0x04, R12
-	JZ   done246
+	JZ   done258
 
-one244:
+one256:
 	VBROADCASTSS (R10), Y6
 	PREFETCHT0   2048(R11)
 	VMOVUPS      (R11), Y4
@@ -5311,18 +5809,18 @@ one244:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one244
+	JNZ          one256
 
-done246:
+done258:
 	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
-	JCC    store249
+	JCC    store261
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 	VADDPS 96(AX), Y3, Y3
 
-store249:
+store261:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5330,12 +5828,12 @@ store249:
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile242
+	JNZ     tile254
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000080, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip241
+	JNZ     strip253
 	VZEROUPPER
 	RET
 
@@ -5350,36 +5848,36 @@ TEXT ·Gemm1x32H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y7, Y7, Y7
 	VPSLLD   $0x10, Y7, Y7
 
-strip250:
+strip262:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R9
 
-tile251:
+tile263:
 	MOVQ    mode+120(FP), R10
 	BTQ     $0x00, R10
-	JCC     zero256
+	JCC     zero268
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 	VMOVUPS 96(AX), Y3
-	JMP     start257
+	JMP     start269
 
-zero256:
+zero268:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
-start257:
+start269:
 	MOVQ k+24(FP), R12
 	MOVQ CX, R10
 	MOVQ DX, R11
 	SUBQ $0x04, R12
-	JLT  test254
+	JLT  test266
 
-k252:
+k264:
 	VBROADCASTSS (R10), Y6
 	PREFETCHT0   2048(R11)
 	VMOVDQU      (R11), Y5
@@ -5441,13 +5939,13 @@ k252:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	SUBQ         $0x04, R12
-	JGE          k252
+	JGE          k264
 
-test254:
+test266:
 	ADDQ $0x04, R12
-	JZ   done255
+	JZ   done267
 
-one253:
+one265:
 	VBROADCASTSS (R10), Y6
 	PREFETCHT0   2048(R11)
 	VMOVDQU      (R11), Y5
@@ -5464,18 +5962,18 @@ one253:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	DECQ         R12
-	JNZ          one253
+	JNZ          one265
 
-done255:
+done267:
 	MOVQ   mode+120(FP), R10
 	BTQ    $0x01, R10
-	JCC    store258
+	JCC    store270
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
 	VADDPS 96(AX), Y3, Y3
 
-store258:
+store270:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5483,12 +5981,12 @@ store258:
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R9
-	JNZ     tile251
+	JNZ     tile263
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000080, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip250
+	JNZ     strip262
 	VZEROUPPER
 	RET
 
@@ -5502,16 +6000,16 @@ TEXT ·Gemm1x64(SB), NOSPLIT, $0-128
 	MOVQ bp+88(FP), R8
 	LEAQ (R8)(R8*2), R9
 
-strip259:
+strip271:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile260:
+tile272:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero265
+	JCC     zero277
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5520,9 +6018,9 @@ tile260:
 	VMOVUPS 160(AX), Y5
 	VMOVUPS 192(AX), Y6
 	VMOVUPS 224(AX), Y7
-	JMP     start266
+	JMP     start278
 
-zero265:
+zero277:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5532,14 +6030,14 @@ zero265:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start266:
+start278:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test263
+	JLT  test275
 
-k261:
+k273:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y8
@@ -5633,13 +6131,13 @@ k261:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	SUBQ         $0x04, R13
-	JGE          k261
+	JGE          k273
 
-test263:
+test275:
 	ADDQ $0x04, R13
-	JZ   done264
+	JZ   done276
 
-one262:
+one274:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVUPS      (R12), Y8
@@ -5664,12 +6162,12 @@ one262:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	DECQ         R13
-	JNZ          one262
+	JNZ          one274
 
-done264:
+done276:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store267
+	JCC    store279
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -5679,7 +6177,7 @@ done264:
 	VADDPS 192(AX), Y6, Y6
 	VADDPS 224(AX), Y7, Y7
 
-store267:
+store279:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5691,12 +6189,12 @@ store267:
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R10
-	JNZ     tile260
+	JNZ     tile272
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000100, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip259
+	JNZ     strip271
 	VZEROUPPER
 	RET
 
@@ -5712,16 +6210,16 @@ TEXT ·Gemm1x64H(SB), NOSPLIT, $0-128
 	VPCMPEQD Y11, Y11, Y11
 	VPSLLD   $0x10, Y11, Y11
 
-strip268:
+strip280:
 	MOVQ c+0(FP), AX
 	MOVQ a+8(FP), CX
 	MOVQ b+16(FP), DX
 	MOVQ n+32(FP), R10
 
-tile269:
+tile281:
 	MOVQ    mode+120(FP), R11
 	BTQ     $0x00, R11
-	JCC     zero274
+	JCC     zero286
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -5730,9 +6228,9 @@ tile269:
 	VMOVUPS 160(AX), Y5
 	VMOVUPS 192(AX), Y6
 	VMOVUPS 224(AX), Y7
-	JMP     start275
+	JMP     start287
 
-zero274:
+zero286:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -5742,14 +6240,14 @@ zero274:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 
-start275:
+start287:
 	MOVQ k+24(FP), R13
 	MOVQ CX, R11
 	MOVQ DX, R12
 	SUBQ $0x04, R13
-	JLT  test272
+	JLT  test284
 
-k270:
+k282:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y9
@@ -5859,13 +6357,13 @@ k270:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	SUBQ         $0x04, R13
-	JGE          k270
+	JGE          k282
 
-test272:
+test284:
 	ADDQ $0x04, R13
-	JZ   done273
+	JZ   done285
 
-one271:
+one283:
 	VBROADCASTSS (R11), Y10
 	PREFETCHT0   2048(R12)
 	VMOVDQU      (R12), Y9
@@ -5894,12 +6392,12 @@ one271:
 	ADDQ         BX, R11
 	ADDQ         SI, R12
 	DECQ         R13
-	JNZ          one271
+	JNZ          one283
 
-done273:
+done285:
 	MOVQ   mode+120(FP), R11
 	BTQ    $0x01, R11
-	JCC    store276
+	JCC    store288
 	VADDPS (AX), Y0, Y0
 	VADDPS 32(AX), Y1, Y1
 	VADDPS 64(AX), Y2, Y2
@@ -5909,7 +6407,7 @@ done273:
 	VADDPS 192(AX), Y6, Y6
 	VADDPS 224(AX), Y7, Y7
 
-store276:
+store288:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -5921,12 +6419,12 @@ store276:
 	ADDQ    at+64(FP), CX
 	ADDQ    DI, AX
 	DECQ    R10
-	JNZ     tile269
+	JNZ     tile281
 	MOVQ    bm+96(FP), AX
 	ADDQ    AX, b+16(FP)
 	ADDQ    $0x00000100, c+0(FP)
 	DECQ    m+40(FP)
-	JNZ     strip268
+	JNZ     strip280
 	VZEROUPPER
 	RET
 
@@ -5941,16 +6439,16 @@ TEXT ·PackPanels(SB), NOSPLIT, $0-48
 	MOVQ  ps+40(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ DX, DX
-	JZ    end278
+	JZ    end290
 
-loop277:
+loop289:
 	MOVQ  panels+24(FP), R9
 	MOVQ  CX, DI
 	MOVQ  AX, R8
 	TESTQ R9, R9
-	JZ    end280
+	JZ    end292
 
-loop279:
+loop291:
 	VMOVUPS (DI), Y0
 	VMOVUPS Y0, (R8)
 	VMOVUPS 32(DI), Y0
@@ -5958,14 +6456,14 @@ loop279:
 	ADDQ    $0x40, DI
 	ADDQ    SI, R8
 	DECQ    R9
-	JNZ     loop279
+	JNZ     loop291
 
-end280:
+end292:
 	ADDQ BX, CX
 	ADDQ $0x40, AX
 	DECQ DX
-	JNZ  loop277
+	JNZ  loop289
 
-end278:
+end290:
 	VZEROUPPER
 	RET

@@ -200,26 +200,36 @@ func (t *tile) loads() int {
 func (t *tile) tall() bool { return t.rows > 3 && t.panels == 1 }
 
 // fours does four k of every chain as long as there are so many: k is four less than what is left. Either the elements of a row of a lie side by side or those of a
-// column, so that one pointer serves four k.
+// column, so that one pointer serves four k. Few rows go through b so fast that four lines have to be fetched each time.
 func (t *tile) fours(a, b, k reg.GPVirtual) {
-	turned, done := t.label("turned"), t.label("fours")
+	turned, fast, done := t.label("turned"), t.label("fast"), t.label("fours")
 	t.bk3 = t.times(t.bk, 3)
 	t.CMPQ(t.ak, operand.Imm(4))
 	t.JNE(operand.LabelRef(turned))
 	t.rowsOfA()
-	t.four(b, k, func(i, r int) operand.Mem { return t.rowA(a, r).Offset(4 * i) }, func() { t.ADDQ(operand.Imm(16), a) })
+	near := func(i, r int) operand.Mem { return t.rowA(a, r).Offset(4 * i) }
+	on := func() { t.ADDQ(operand.Imm(16), a) }
+	t.CMPQ(t.memory("pace"), operand.Imm(64))
+	t.JG(operand.LabelRef(fast))
+	t.four(b, k, 1, near, on)
+	t.JMP(operand.LabelRef(done))
+	t.Label(fast)
+	t.four(b, k, 4, near, on)
 	t.JMP(operand.LabelRef(done))
 	t.Label(turned)
 	ak3 := t.times(t.ak, 3)
-	t.four(b, k, func(i, r int) operand.Mem { return multiple(a, t.ak, ak3, i, 4*r) }, func() { t.LEAQ(idx(a, t.ak, 4, 0), a) })
+	t.four(b, k, 1, func(i, r int) operand.Mem { return multiple(a, t.ak, ak3, i, 4*r) }, func() { t.LEAQ(idx(a, t.ak, 4, 0), a) })
 	t.Label(done)
 }
 
-// four does four k of every chain again and again. Element r of a's i-th k is at a(i, r).
-func (t *tile) four(b, k reg.GPVirtual, a func(i, r int) operand.Mem, advance func()) {
+// four does four k of every chain again and again, and fetches lines early. Element r of a's i-th k is at a(i, r).
+func (t *tile) four(b, k reg.GPVirtual, lines int, a func(i, r int) operand.Mem, advance func()) {
 	again := t.label("four")
 	t.Label(again)
-	t.fetchEarly()
+	for line := range lines {
+		t.PREFETCHT1(at(t.early, 64*line))
+	}
+	t.ADDQ(t.memory("pace"), t.early)
 	for i := range 4 {
 		t.step(b, i, func(r int) operand.Mem { return a(i, r) })
 	}
@@ -238,13 +248,6 @@ func multiple(base, stride, stride3 reg.Register, i, disp int) operand.Mem {
 		return idx(base, stride3, 1, disp)
 	}
 	return idx(base, stride, uint8(i), disp)
-}
-
-// fetchEarly asks for two lines, and moves on by what the caller wants in four k.
-func (t *tile) fetchEarly() {
-	t.PREFETCHT1(at(t.early, 0))
-	t.PREFETCHT1(at(t.early, 64))
-	t.ADDQ(t.memory("pace"), t.early)
 }
 
 // one does one k of every chain and moves a and b on.
