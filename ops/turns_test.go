@@ -73,9 +73,20 @@ func TestTurnsOnce(t *testing.T) {
 	c.inTurn(func() {}, w)
 }
 
-// Who waits for a pass that failed is let go with a panic; whose turn it is already may go on.
+// A lender is a backend that says when somebody waits and works for others.
+type lender struct {
+	*ref.Backend[float32]
+	lent chan struct{}
+}
+
+func (l lender) Lend(until <-chan struct{}) {
+	l.lent <- struct{}{}
+	<-until
+}
+
+// Who waits for a pass that failed is let go with a panic, and works for others until then; whose turn it is already may go on.
 func TestTurnsStop(t *testing.T) {
-	turns, k := NewTurns(), ref.New[float32]()
+	turns, k := NewTurns(), lender{ref.New[float32](), make(chan struct{})}
 	turns.Of(0, k).Do("a", func() {})
 	got := make(chan error)
 	go func() {
@@ -85,6 +96,7 @@ func TestTurnsStop(t *testing.T) {
 		}()
 		turns.Of(2, k).Do("a", func() { t.Error("pass 2 ran before pass 1") })
 	}()
+	<-k.lent
 	turns.Stop()
 	if err := <-got; !errors.Is(err, ErrStopped) {
 		t.Errorf("waiting ended with %v, want a panic of ErrStopped", err)

@@ -78,6 +78,17 @@ func attentionCalls(g gen, k kernels.Backend) []call {
 	return calls
 }
 
+// testBlind has every third query see no rows at all.
+func testBlind(t reporter, k kernels.Backend) {
+	g := newGen(79)
+	x := newAttention(g, 9, 5, 16, 3, 4, 0.5)
+	for i := 0; i < 9; i += 3 {
+		x.near.Hi[i], x.far.Hi[i] = x.near.Lo[i], x.far.Lo[i]
+	}
+	x.forward().check(t, k)
+	x.backward(g, k).check(t, k)
+}
+
 // indexTopK puts the rows chosen into an output: rows of the pool, then -1.
 func indexTopK(g gen, rows, heads, dim, entries, keep int, scale float64) call {
 	v := g.ragged(rows, entries, 2*keep+1)

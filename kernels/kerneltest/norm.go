@@ -116,10 +116,14 @@ func testInPlace(t reporter, k kernels.Backend) {
 		y.Fresh = true
 		k.RoPEBackward(y, x, wideCos, wideSin, 40, false)
 	})
+	var maps [][2]*tensor.Tensor // gradients that are made beside
 	inPlace("ExpandBackward", streams, func(y, x *tensor.Tensor) {
-		y.Fresh = true
+		y.Fresh, dpost.Fresh, dcomb.Fresh = true, true, true
 		k.ExpandBackward(y, nil, dpost, dcomb, x, more, o, post, comb)
+		maps = append(maps, [2]*tensor.Tensor{dpost.Clone(), dcomb.Clone()})
 	})
+	sameBits(t, "ExpandBackward", "in place", "dpost", maps[1][0], maps[0][0])
+	sameBits(t, "ExpandBackward", "in place", "dcomb", maps[1][1], maps[0][1])
 	inPlace("Expand", streams, func(y, x *tensor.Tensor) { k.Expand(y, x, o, post, comb) })
 	for name, f := range map[string]func(y, x *tensor.Tensor){
 		"RMSNorm":         func(y, x *tensor.Tensor) { k.RMSNorm(y, x, w, 21, 1e-6) },

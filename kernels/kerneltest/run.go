@@ -36,6 +36,7 @@ func Run(t *testing.T, b kernels.Backend) {
 		{"in place", testInPlace},
 		{"adamw", testAdamW},
 		{"ties", testTies},
+		{"blind queries", testBlind},
 		{"pages", testPages},
 		{"all numbers", testAllNumbers},
 		{"goroutines", testGoroutines},
