@@ -39,7 +39,7 @@ test:
 # for long and starts no goroutine of its own; the program's tests, which start it again and again; and the house rules.
 QUIET := api/openai api/sglang chat checkpoint checkpoint/convert checkpoint/hf checkpoint/safetensors config dash/api dash/page data/arithmetic data/rows dtype \
 	figure figure/raster internal/script kernels/ref kv launchline layout metrics metrics/disk metrics/rollouts metrics/samples metrics/tensorboard metrics/trend \
-	nearest parity parity/page progress reward/mathexpr reward/published rl rollout/sample rollout/sched starter summary tensor train/loss
+	nearest progress reward/mathexpr reward/published rl rollout/sample rollout/sched starter summary tensor train/loss
 LONG := cmd/furlong oracle ops kernels/kerneltest model/dsv4 parity/diverge parity/suspect parity/paritytest parity/taps
 
 race:

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"furlong/kernels"
+	"furlong/kernels/split"
 	"furlong/kv"
 	"furlong/ops"
 	"furlong/tensor"
@@ -24,13 +26,14 @@ type Model interface {
 	Head() *tensor.Param
 }
 
-// Prepare derives every weight's layout for a backend: after loading, after a step, after an update.
+// Prepare derives every weight's layout for a backend: after loading, after a step, after an update. Many weights are small, so each thread takes some of them.
 func Prepare(c *ops.Ctx, m Model) {
-	for _, p := range m.Params() {
-		if p.Product {
-			c.K.Prepare(p.Value)
+	ps := m.Params()
+	split.Share(c.K, len(ps), func(k kernels.Backend, i int) {
+		if ps[i].Product {
+			k.Prepare(ps[i].Value)
 		}
-	}
+	})
 }
 
 // Forward runs embedding and all blocks: streams [T, S, D]. With recompute, a taped pass keeps only each block's input.

@@ -41,10 +41,8 @@ func StreamsOf(x *tensor.Tensor) *Streams { return &Streams{x: x} }
 
 // Tensor returns the streams [T, S, D].
 func (s *Streams) Tensor(c *Ctx) *tensor.Tensor {
-	if s.from != nil {
-		s.make(c, strip{}) // all rows
-		s.from = nil
-	}
+	s.make(c, strip{}) // all rows
+	s.from = nil
 	return s.x
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"furlong/dtype"
 	"furlong/kernels"
-	"furlong/kernels/split"
 	"furlong/kv"
 	"furlong/model"
 	"furlong/ops"
@@ -79,15 +78,8 @@ func New(cfg Config, actor, ref model.Model, k kernels.Backend, files Files) (*E
 	return e, nil
 }
 
-// prepare derives the actor's layouts: after loading, and after every step. Many weights are small, so each thread prepares some of them.
-func (e *Engine) prepare() {
-	ps := e.actor.Params()
-	split.Share(e.whole().k, len(ps), func(k kernels.Backend, i int) {
-		if ps[i].Product {
-			k.Prepare(ps[i].Value)
-		}
-	})
-}
+// prepare derives the actor's layouts: after loading, and after every step.
+func (e *Engine) prepare() { model.Prepare(e.whole().ctx(), e.actor) }
 
 func (e *Engine) whole() *lane { return e.lanes.whole[0] }
 

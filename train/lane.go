@@ -115,13 +115,13 @@ func (ls *lanes) run(ctx context.Context, what string, samples []*rl.Sample, bud
 	end := split.NewFinish(len(on))
 	for n, l := range on {
 		all.Go(func() {
+			defer end.Wait(l.k)
 			for i := n; i < len(ps) && !failed.Load(); i += len(on) {
 				if errs[i] = l.guard(ctx, f, turns.Of(i, l.k), ps[i]); errs[i] != nil {
 					failed.Store(true)
 					turns.Stop()
 				}
 			}
-			end.Wait(l.k)
 		})
 	}
 	all.Wait()
