@@ -141,7 +141,7 @@ func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	for t := lo; t < hi; t++ {
 		for h := 0; h < a.heads; h += group {
 			q, sink := a.four(a.q, t, h, a.dim, pad), a.four(a.sink, 0, h, 1, pad[2*group*a.dim:])
-			a.softmax(e, m[i:][:group], last, q, sink, t)
+			a.softmax(e, m[i:][:group], z[i:][:group], last, q, sink, t)
 			to := pad[group*a.dim:][:group*a.dim]
 			if h+group <= a.heads {
 				to = out[(t*a.heads+h)*a.dim:][:group*a.dim]
@@ -165,10 +165,10 @@ func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	}
 }
 
-// softmax sets e to the exponentials of query t, [rows, 4], m to the maxima and last to the sink's exponentials.
-func (a *attention) softmax(e, m, last, q, sink []float32, t int) {
+// softmax sets e to the exponentials of query t, [rows, 4], m to the maxima, z to the sums and last to the sink's exponentials.
+func (a *attention) softmax(e, m, z, last, q, sink []float32, t int) {
 	n := a.scores(e, q, a.scale, t)
-	asm.Softmax(&e[0], &m[0], &last[0], &sink[0], n)
+	asm.Softmax(&e[0], &m[0], &z[0], &last[0], &sink[0], n)
 }
 
 // scores sets d to the dots of four heads with the rows of query t, times scale, and returns the number of rows. If that
@@ -210,18 +210,17 @@ func (a *attention) soon(i, t int, rows []int32) (*int32, int) {
 	return &rows[0], 0
 }
 
-// values sets z to the sums of e and last, and o of four heads to the sums of rows weighted by e, divided by z.
+// values adds last to z, the sums of e, and sets o of four heads to the sums of rows weighted by e, divided by z.
 func (a *attention) values(o, z, e, ones, last []float32, t int) {
 	n := 0
 	for i := range a.views {
 		if rows := a.views[i].At(t); len(rows) > 0 {
-			asm.Values(&o[0], &z[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
+			asm.Values(&o[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
 			n += len(rows)
 		}
 	}
 	if n == 0 {
 		clear(o)
-		clear(z)
 	}
 	var inv [group]float32
 	for h := range inv {

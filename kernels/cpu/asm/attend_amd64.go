@@ -10,17 +10,17 @@ package asm
 //go:noescape
 func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, scale float32, next *int32, left int)
 
-// Softmax turns the scores e [n, 4] into exponentials and sets the maxima m of four heads and the sink's exponentials
-// s. With n odd the last row must stand twice.
+// Softmax turns the scores e [n, 4] into exponentials and sets the maxima m of four heads, the chains z of additions of
+// e[j], and the sink's exponentials s. With n odd the last row must stand twice.
 //
 //go:noescape
-func Softmax(e *float32, m *float32, s *float32, sink *float32, n int)
+func Softmax(e *float32, m *float32, z *float32, s *float32, sink *float32, n int)
 
 // Values sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.
-// The weights of row j begin at e[j*stride], 4 bytes from head to head. z is likewise the chain of additions of e[j].
+// The weights of row j begin at e[j*stride], 4 bytes from head to head.
 //
 //go:noescape
-func Values(o *float32, z *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
 
 // QueryGrad sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.
 // The weights of row j begin at e[j*stride], 8 bytes from head to head.

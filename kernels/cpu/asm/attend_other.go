@@ -10,10 +10,10 @@ func Scores(d *float32, q *float32, pool *float32, rows *int32, n int, dim int, 
 }
 
 // Softmax is for amd64.
-func Softmax(e *float32, m *float32, s *float32, sink *float32, n int) { panic(missing) }
+func Softmax(e *float32, m *float32, z *float32, s *float32, sink *float32, n int) { panic(missing) }
 
 // Values is for amd64.
-func Values(o *float32, z *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) {
+func Values(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) {
 	panic(missing)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // Attention takes four heads at a time, since all heads read the same rows. Numbers of four heads lie side by side:
@@ -13,21 +14,19 @@ const group = 4
 func (g *gen) attend() {
 	g.scores()
 	g.softmax()
-	g.values("Values", 4, true)
-	g.values("QueryGrad", 8, false)
+	g.values("Values", 4)
+	g.values("QueryGrad", 8)
 	g.attendGrad()
 	g.rowGrads()
 	g.indexScores()
 	g.maxIndex()
 }
 
-// rowAt returns a pointer to the row of pool whose number is at m.
-func (g *gen) rowAt(pool gp, m operand.Mem, width gp) gp {
-	p := g.GP64()
+// rowTo points p to the row of pool whose number is at m.
+func (g *gen) rowTo(p, pool gp, m operand.Mem, width gp) {
 	g.MOVLQSX(m, p)
 	g.IMULQ(width, p)
 	g.ADDQ(pool, p)
-	return p
 }
 
 // heads returns element i of each of four heads whose rows are width bytes.
@@ -35,59 +34,100 @@ func heads(p gp, width, width3 gp) []operand.Mem {
 	return []operand.Mem{at(p, 0), idx(p, width, 1, 0), idx(p, width, 2, 0), idx(p, width3, 1, 0)}
 }
 
-// scores fetches the rows of the next list while it works on this one, two by two: they may lie anywhere in the pool.
+// scores takes rows three by three, so that four heads' sums and what is read fill the registers; the last four, or two, are taken two by two, and one
+// twice. It fetches the rows of the next list meanwhile: they may lie anywhere in the pool.
 func (g *gen) scores() {
 	g.fn("Scores", "(d, q, pool *float32, rows *int32, n, dim int, scale float32, next *int32, left int)",
 		"Scores sets d[j] of row j to the dots of four heads' q with it, times scale. With n odd it writes n+1 rows.",
 		"It fetches the first 256 bytes of left rows of next.")
-	d, q, pool, rows, n, width := g.arg("d"), g.arg("q"), g.arg("pool"), g.arg("rows"), g.arg("n"), g.bytes("dim")
-	scale := g.spreadArg("scale")
-	next, left := g.arg("next"), g.arg("left")
-	w3, p := g.triple(width), g.GP64()
-	odd, both := g.label("odd"), g.label("both")
-	pair, done := g.label("pair"), g.label("done")
-	r1 := g.GP64()
+	x := scoring{
+		d: g.arg("d"), q: g.arg("q"), pool: g.arg("pool"), rows: g.arg("rows"), width: g.bytes("dim"),
+		next: g.arg("next"), left: g.arg("left"),
+	}
+	x.w3 = g.triple(x.width)
+	n, again, pair, done := g.arg("n"), g.label("rows"), g.label("pair"), g.label("done")
+	g.Label(again)
+	g.CMPQ(n, operand.Imm(2))
+	g.JLE(operand.LabelRef(pair))
+	g.CMPQ(n, operand.Imm(4))
+	g.JEQ(operand.LabelRef(pair))
+	g.scoreRows(x, 3, n)
+	g.JMP(operand.LabelRef(again))
 	g.Label(pair)
 	g.TESTQ(n, n)
 	g.JLE(operand.LabelRef(done))
-	g.fetchRows(next, left, pool, width)
-	r0 := g.rowAt(pool, at(rows, 0), width)
-	g.CMPQ(n, operand.Imm(1))
-	g.JEQ(operand.LabelRef(odd))
-	g.MOVLQSX(at(rows, 4), r1)
-	g.IMULQ(width, r1)
-	g.ADDQ(pool, r1)
-	g.JMP(operand.LabelRef(both))
-	g.Label(odd)
-	g.MOVQ(r0, r1)
-	g.Label(both)
-	var acc [2][]vec
-	for i := range acc {
-		for range group {
-			acc[i] = append(acc[i], g.zero())
-		}
-	}
-	g.MOVQ(q, p)
-	rest := g.GP64()
-	g.MOVQ(width, rest)
-	g.strips(rest, 8, func(vecs int) {
-		for v := range vecs {
-			v0, v1 := g.load(at(r0, lane*v)), g.load(at(r1, lane*v))
-			for h, m := range heads(p, width, w3) {
-				qh := g.load(m.Offset(lane * v))
-				g.fma(acc[0][h], qh, v0)
-				g.fma(acc[1][h], qh, v1)
-			}
-		}
-		g.advance(vecs, r0, r1, p)
-	})
-	g.store(g.mul(g.foldRows(acc[0], acc[1]), scale), at(d, 0))
-	g.ADDQ(operand.Imm(32), d)
-	g.ADDQ(operand.Imm(8), rows)
-	g.SUBQ(operand.Imm(2), n)
+	g.scoreRows(x, 2, n)
 	g.JMP(operand.LabelRef(pair))
 	g.Label(done)
 	g.end()
+}
+
+// A scoring is where scores lie and what they are made of.
+type scoring struct {
+	d, rows, next, left gp // they move on
+	q, pool, width, w3  gp // they stay
+}
+
+// scoreRows makes the scores of the next count rows; of two the second may be missing.
+func (g *gen) scoreRows(x scoring, count int, n gp) {
+	g.fetchRows(x, count)
+	row := make([]gp, count)
+	for r := range row {
+		row[r] = g.GP64()
+		if r == 1 && count == 2 {
+			g.MOVQ(row[0], row[1])
+			g.CMPQ(n, operand.Imm(1))
+			alone := g.label("alone")
+			g.JEQ(operand.LabelRef(alone))
+			g.rowTo(row[1], x.pool, at(x.rows, 4), x.width)
+			g.Label(alone)
+			continue
+		}
+		g.rowTo(row[r], x.pool, at(x.rows, 4*r), x.width)
+	}
+	acc := g.dots(x, row)
+	scale := g.spreadArg("scale")
+	g.store(g.mul(g.foldRows(acc[0], acc[1]), scale), at(x.d, 0))
+	if count == 3 {
+		last := g.fold4(acc[2])
+		g.VMULPS(scale.AsX(), last, last)
+		g.VMOVUPS(last, at(x.d, 32))
+	}
+	g.ADDQ(operand.Imm(uint64(16*count)), x.d)
+	g.ADDQ(operand.Imm(uint64(4*count)), x.rows)
+	g.SUBQ(operand.Imm(uint64(count)), n)
+}
+
+// dots multiplies rows with the queries of four heads: [rows][heads].
+func (g *gen) dots(x scoring, row []gp) [][]vec {
+	acc := make([][]vec, len(row))
+	for r := range acc {
+		for range group {
+			acc[r] = append(acc[r], g.zero())
+		}
+	}
+	p, left := g.clonePointer(x.q), g.clonePointer(x.width)
+	g.walk(left, 8, append([]gp{p}, row...), func(vecs int) {
+		for v := range vecs {
+			in := make([]vec, len(row))
+			for r := range row {
+				in[r] = g.load(at(row[r], lane*v))
+			}
+			for h, m := range heads(p, x.width, x.w3) {
+				q := g.load(m.Offset(lane * v))
+				for r := range in {
+					g.fma(acc[r][h], q, in[r])
+				}
+			}
+		}
+	})
+	return acc
+}
+
+func (g *gen) clonePointer(p gp) gp {
+	c := g.GP64()
+	g.MOVQ(p, c)
+	return c
 }
 
 // foldRows returns Fold8 of four vectors of each of two rows: the first row's in the low half. It adds halves crosswise, so that one
@@ -120,18 +160,19 @@ func (g *gen) crossPairs(a, b vec) vec {
 	return g.add(outer, inner)
 }
 
-// fetchRows asks for two of the rows of a list that still has left, and moves on in it.
-func (g *gen) fetchRows(list, left, pool, width gp) {
+// fetchRows asks for count of the rows of a list that still has left, and moves on in it.
+func (g *gen) fetchRows(x scoring, count int) {
 	none := g.label("none")
-	g.SUBQ(operand.Imm(2), left)
+	g.SUBQ(operand.Imm(uint64(count)), x.left)
 	g.JLT(operand.LabelRef(none))
-	for i := range 2 {
-		row := g.rowAt(pool, at(list, 4*i), width)
+	for i := range count {
+		row := g.GP64()
+		g.rowTo(row, x.pool, at(x.next, 4*i), x.width)
 		for line := range 4 {
 			g.PREFETCHT1(at(row, 64*line))
 		}
 	}
-	g.ADDQ(operand.Imm(8), list)
+	g.ADDQ(operand.Imm(uint64(4*count)), x.next)
 	g.Label(none)
 }
 
@@ -143,17 +184,16 @@ func (g *gen) twice(m operand.Mem) vec {
 }
 
 func (g *gen) softmax() {
-	g.fn("Softmax", "(e, m, s, sink *float32, n int)",
-		"Softmax turns the scores e [n, 4] into exponentials and sets the maxima m of four heads and the sink's exponentials",
-		"s. With n odd the last row must stand twice.")
+	g.fn("Softmax", "(e, m, z, s, sink *float32, n int)",
+		"Softmax turns the scores e [n, 4] into exponentials and sets the maxima m of four heads, the chains z of additions of",
+		"e[j], and the sink's exponentials s. With n odd the last row must stand twice.")
 	e, n, p := g.arg("e"), g.arg("n"), g.GP64()
 	k := g.GP64()
 	sink := g.twice(at(g.arg("sink"), 0))
 	m := g.clone(sink)
-	g.INCQ(n)
-	g.SHRQ(operand.Imm(1), n)
+	g.LEAQ(at(n, 1), k)
+	g.SHRQ(operand.Imm(1), k)
 	g.MOVQ(e, p)
-	g.MOVQ(n, k)
 	g.loop(k, func() {
 		g.greater(m, g.load(at(p, 0)))
 		g.ADDQ(operand.Imm(32), p)
@@ -162,59 +202,48 @@ func (g *gen) softmax() {
 	g.VPERM2F128(operand.Imm(1), m, m, other)
 	g.greater(m, other)
 	g.VMOVUPS(m.AsX(), at(g.arg("m"), 0))
-	g.loop(n, func() {
-		g.store(g.expBelow(g.sub(g.load(at(e, 0)), m)), at(e, 0))
-		g.ADDQ(operand.Imm(32), e)
-	})
+	z := g.exponentials(e, n, m)
+	g.VMOVUPS(z, at(g.arg("z"), 0))
 	g.VMOVUPS(g.expBelow(g.sub(sink, m)).AsX(), at(g.arg("s"), 0))
 	g.end()
 }
 
-// values writes a weighted sum of rows for four heads, 16 channels at a time. Weights of heads are step bytes apart. If sum is set the
-// weights themselves are summed beside: each strip does it again, which costs nothing where products are waited for.
-func (g *gen) values(name string, step int, sum bool) {
-	args, doc := "(o, e, pool *float32, rows *int32, n, dim, stride, from int)", ""
-	if sum {
-		args, doc = "(o, z, e, pool *float32, rows *int32, n, dim, stride, from int)", "z is likewise the chain of additions of e[j]."
-	}
-	g.fn(name, args,
+// exponentials turns n rows of scores into exponentials, two at a time, and returns the chains of their sums.
+func (g *gen) exponentials(e, n gp, m vec) reg.VecVirtual {
+	again, done := g.label("pair"), g.label("done")
+	z, second := g.XMM(), g.XMM()
+	g.VXORPS(z, z, z)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	g.Label(again)
+	x := g.expBelow(g.sub(g.load(at(e, 0)), m))
+	g.store(x, at(e, 0))
+	g.VADDPS(x.AsX(), z, z)
+	g.CMPQ(n, operand.Imm(1))
+	g.JEQ(operand.LabelRef(done))
+	g.VEXTRACTF128(operand.Imm(1), x, second)
+	g.VADDPS(second, z, z)
+	g.ADDQ(operand.Imm(32), e)
+	g.SUBQ(operand.Imm(2), n)
+	g.JNZ(operand.LabelRef(again))
+	g.Label(done)
+	return z
+}
+
+// values writes a weighted sum of rows for four heads, 24 channels at a time: they, what is read of a row and a weight fill the
+// registers. Weights of heads are step bytes apart.
+func (g *gen) values(name string, step int) {
+	g.fn(name, "(o, e, pool *float32, rows *int32, n, dim, stride, from int)",
 		name+" sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.",
-		fmt.Sprintf("The weights of row j begin at e[j*stride], %d bytes from head to head. %s", step, doc))
-	o, pool, rows, width := g.arg("o"), g.arg("pool"), g.arg("rows"), g.bytes("dim")
-	w3, left, stride := g.triple(width), g.GP64(), g.bytes("stride")
+		fmt.Sprintf("The weights of row j begin at e[j*stride], %d bytes from head to head.", step))
+	o, pool, width, stride := g.arg("o"), g.arg("pool"), g.bytes("dim"), g.bytes("stride")
+	w3, left := g.triple(width), g.GP64()
 	g.MOVQ(width, left)
-	z := g.XMM()
-	g.strips(left, 2, func(vecs int) {
+	g.thirds(left, func(vecs int) {
 		out := heads(o, width, w3)
-		acc := g.sums(out, vecs, func() {
-			if sum {
-				g.VMOVUPS(at(g.arg("z"), 0), z)
-			}
-		}, func() {
-			if sum {
-				g.VXORPS(z, z, z)
-			}
-		})
-		r, e, n := g.GP64(), g.arg("e"), g.arg("n")
-		g.MOVQ(rows, r)
-		g.loop(n, func() {
-			p := g.rowAt(pool, at(r, 0), width)
-			row := make([]vec, vecs)
-			for v := range row {
-				row[v] = g.load(at(p, lane*v))
-			}
-			for h := range acc {
-				w := g.spread(at(e, step*h))
-				for v := range row {
-					g.fma(acc[h][v], w, row[v])
-				}
-			}
-			if sum {
-				g.VADDPS(at(e, 0), z, z)
-			}
-			g.ADDQ(operand.Imm(4), r)
-			g.ADDQ(stride, e)
-		})
+		acc := g.sums(out, vecs)
+		x := weighted{acc: acc, step: step, e: g.arg("e"), rows: g.arg("rows"), pool: pool, width: width, stride: stride}
+		g.loop(g.arg("n"), func() { g.weightedRow(x) })
 		for h, m := range out {
 			for v := range vecs {
 				g.store(acc[h][v], m.Offset(lane*v))
@@ -222,14 +251,63 @@ func (g *gen) values(name string, step int, sum bool) {
 		}
 		g.advance(vecs, o, pool)
 	})
-	if sum {
-		g.VMOVUPS(z, at(g.arg("z"), 0))
-	}
 	g.end()
 }
 
-// sums returns some vectors of each head from memory if the argument from is 1, else zeros. It calls load or clear beside.
-func (g *gen) sums(from []operand.Mem, vecs int, load, clear func()) [][]vec {
+// thirds calls part for three vectors at a time while there are so many, and for two or one at the end. Four are two and two.
+func (g *gen) thirds(left gp, part func(vecs int)) {
+	again, done := g.label("thirds"), g.label("done")
+	narrow := map[int]string{2: g.label("two"), 1: g.label("one")}
+	g.Label(again)
+	g.CMPQ(left, operand.U32(lane*4))
+	g.JEQ(operand.LabelRef(narrow[2]))
+	g.CMPQ(left, operand.U32(lane*2))
+	g.JEQ(operand.LabelRef(narrow[2]))
+	g.JLT(operand.LabelRef(narrow[1]))
+	for vecs := 3; vecs > 0; vecs-- {
+		if vecs < 3 {
+			g.Label(narrow[vecs])
+		}
+		if vecs == 1 {
+			g.TESTQ(left, left)
+			g.JZ(operand.LabelRef(done))
+		}
+		part(vecs)
+		g.SUBQ(operand.U32(lane*vecs), left)
+		g.JMP(operand.LabelRef(again))
+	}
+	g.Label(done)
+}
+
+// A weighted is a sum of rows in the making.
+type weighted struct {
+	acc                 [][]vec // [heads][vectors]
+	step                int     // bytes from one head's weight to the next one's
+	e, rows             gp      // they move on
+	pool, width, stride gp      // they stay
+}
+
+// weightedRow adds the next row.
+func (g *gen) weightedRow(x weighted) {
+	p := g.GP64()
+	g.MOVLQSX(at(x.rows, 0), p)
+	g.IMULQ(x.width, p)
+	row := make([]vec, len(x.acc[0]))
+	for v := range row {
+		row[v] = g.load(idx(x.pool, p, 1, lane*v))
+	}
+	for h := range x.acc {
+		w := g.spread(at(x.e, x.step*h))
+		for v := range row {
+			g.fma(x.acc[h][v], w, row[v])
+		}
+	}
+	g.ADDQ(operand.Imm(4), x.rows)
+	g.ADDQ(x.stride, x.e)
+}
+
+// sums returns some vectors of each head from memory if the argument from is 1, else zeros.
+func (g *gen) sums(from []operand.Mem, vecs int) [][]vec {
 	acc := make([][]vec, len(from))
 	for h := range acc {
 		acc[h] = g.ymms(vecs)
@@ -242,10 +320,8 @@ func (g *gen) sums(from []operand.Mem, vecs int, load, clear func()) [][]vec {
 			g.VMOVUPS(m.Offset(lane*v), acc[h][v])
 		}
 	}
-	load()
 	g.JMP(operand.LabelRef(start))
 	g.Label(fresh)
-	clear()
 	for _, a := range acc {
 		for _, v := range a {
 			g.VXORPS(v, v, v)

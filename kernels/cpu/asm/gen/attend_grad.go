@@ -33,7 +33,7 @@ func (g *gen) attendGrad() {
 	g.end()
 }
 
-// rowGrads keeps 16 channels of four rows in registers while it goes through the heads, so that what it loads of a head serves four
+// rowGrads keeps 24 channels of four rows in registers while it goes through the heads, so that what it loads of a head serves four
 // rows. A last tile of fewer rows has its last row more than once: all of them come to the same bits.
 func (g *gen) rowGrads() {
 	g.fn("RowGrads", "(drow, q, do, c *float32, rows *int32, n, heads, width, stride, vecs int)",
@@ -95,19 +95,35 @@ func (g *gen) tileRows(rows, n gp, c *[rowTile]gp) (row [rowTile]gp) {
 	return row
 }
 
-// tileHeads adds all heads to the rows of a tile. It moves pointers on head by head, and then back.
+// tileHeads adds all heads to the rows of a tile. Four heads, the usual number, are added without moving any pointer on.
 func (g *gen) tileHeads(acc [][]vec, c *[rowTile]gp, q, do gp) {
+	four, done := g.label("four"), g.label("done")
 	left := g.arg("heads")
-	g.SHLQ(operand.Imm(5), left)
-	g.strips(left, 4, func(heads int) {
-		for h := range heads {
-			for i, p := range []gp{q, do} {
-				g.tileHead(acc, c, 8*h+4*i, p)
-				g.ADDQ(g.memory("width"), p)
-			}
+	g.CMPQ(left, operand.Imm(group))
+	g.JEQ(operand.LabelRef(four))
+	g.anyHeads(acc, c, q, do, left)
+	g.JMP(operand.LabelRef(done))
+	g.Label(four)
+	width := left
+	g.MOVQ(g.memory("width"), width)
+	w3 := g.triple(width)
+	for h, m := range heads(q, width, w3) {
+		g.tileHead(acc, c, 8*h, m)
+		m.Base = do
+		g.tileHead(acc, c, 8*h+4, m)
+	}
+	g.Label(done)
+}
+
+// anyHeads moves pointers on head by head, and then back.
+func (g *gen) anyHeads(acc [][]vec, c *[rowTile]gp, q, do, left gp) {
+	g.loop(left, func() {
+		for i, p := range []gp{q, do} {
+			g.tileHead(acc, c, 4*i, at(p, 0))
+			g.ADDQ(g.memory("width"), p)
 		}
 		for _, p := range c {
-			g.ADDQ(operand.Imm(uint64(8*heads)), p)
+			g.ADDQ(operand.Imm(8), p)
 		}
 	})
 	g.MOVQ(g.memory("heads"), left)
@@ -120,11 +136,11 @@ func (g *gen) tileHeads(acc [][]vec, c *[rowTile]gp, q, do gp) {
 	g.ADDQ(left, do)
 }
 
-// tileHead adds p times the coefficients at byte disp of each row's.
-func (g *gen) tileHead(acc [][]vec, c *[rowTile]gp, disp int, p gp) {
+// tileHead adds what is at m times the coefficients at byte disp of each row's.
+func (g *gen) tileHead(acc [][]vec, c *[rowTile]gp, disp int, m operand.Mem) {
 	in := make([]vec, len(acc[0]))
 	for v := range in {
-		in[v] = g.load(at(p, lane*v))
+		in[v] = g.load(m.Offset(lane * v))
 	}
 	for r := range acc {
 		w := g.spread(at(c[r], disp))

@@ -74,7 +74,8 @@ func (g *gen) combine() {
 			g.MOVQ(rows, r)
 			g.MOVQ(g.arg("k"), k)
 			g.loop(k, func() {
-				p := g.rowAt(x, at(r, 0), width)
+				p := g.GP64()
+				g.rowTo(p, x, at(r, 0), width)
 				g.VADDPS(idx(p, i, 1, 0), sum, sum)
 				g.ADDQ(operand.Imm(4), r)
 			})

@@ -145,6 +145,26 @@ func (g *gen) strips(left gp, wide int, part func(vecs int)) {
 	g.Label(done)
 }
 
+// walk is strips for pointers that nobody needs at the end: where all is done in one go nothing moves on. left is above zero.
+func (g *gen) walk(left gp, wide int, pointers []gp, part func(vecs int)) {
+	done := g.label("walked")
+	for _, vecs := range []int{wide, 1} {
+		again, less := g.label("walk"), g.label("less")
+		g.Label(again)
+		if vecs > 1 {
+			g.CMPQ(left, operand.U32(lane*vecs))
+			g.JLT(operand.LabelRef(less))
+		}
+		part(vecs)
+		g.SUBQ(operand.U32(lane*vecs), left)
+		g.JZ(operand.LabelRef(done))
+		g.advance(vecs, pointers...)
+		g.JMP(operand.LabelRef(again))
+		g.Label(less)
+	}
+	g.Label(done)
+}
+
 // advance moves pointers on by some vectors.
 func (g *gen) advance(vecs int, pointers ...gp) {
 	for _, p := range pointers {
