@@ -56,7 +56,7 @@ func (s *Streams) make(c *Ctx, of strip) {
 // Enter makes the maps of streams and collapses them. With mix false, at the last collapse, only Pre is made.
 func Enter(c *Ctx, in *Streams, w SiteWeights, mix bool) *Site {
 	e := newSite(c, in.x, w, mix)
-	strips(e.x.Shape[0], func(of strip) {
+	c.strips(e.x.Shape[0], func(of strip) {
 		in.make(c, of)
 		e.enter(c, of)
 	})
@@ -131,7 +131,7 @@ func (e *Site) backward(c *Ctx) {
 	}
 	din, dpre, dpost, dcomb := c.Grad(e.In), c.Grad(e.Pre), c.gradOrNil(e.Post), c.gradOrNil(e.Comb)
 	dz := c.Grad(e.z)
-	strips(e.x.Shape[0], func(of strip) {
+	c.strips(e.x.Shape[0], func(of strip) {
 		x, z, pre, dx, dz := of.rows(e.x), of.rows(e.z), of.rows(e.Pre), dx.rows(of), of.rows(dz)
 		dpre, dpost, dcomb := of.rows(dpre), of.rows(dpost), of.rows(dcomb)
 		if dy != nil {
@@ -150,12 +150,15 @@ func (e *Site) backward(c *Ctx) {
 }
 
 // A strip is some of a pass's tokens, the zero strip all of them.
-type strip struct{ lo, hi, all int }
+type strip struct {
+	mem         *tensor.Arena
+	lo, hi, all int
+}
 
 // strips calls f for tokens 0 to rows, siteRows at a time.
-func strips(rows int, f func(strip)) {
+func (c *Ctx) strips(rows int, f func(strip)) {
 	for lo := 0; lo < rows; lo += siteRows {
-		f(strip{lo, min(lo+siteRows, rows), rows})
+		f(strip{c.Mem, lo, min(lo+siteRows, rows), rows})
 	}
 }
 
@@ -164,7 +167,7 @@ func (s strip) rows(x *tensor.Tensor) *tensor.Tensor {
 	if x == nil || s.hi-s.lo == s.all {
 		return x
 	}
-	return x.Slice(s.lo, s.hi)
+	return s.mem.Slice(x, s.lo, s.hi)
 }
 
 // strewn is a gradient that is added to strip by strip.

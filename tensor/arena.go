@@ -25,6 +25,9 @@ func (a *Arena) New(t dtype.Type, shape ...int) *Tensor {
 	return x
 }
 
+// Slice is [Tensor.Slice] for rows that die with the arena's tensors.
+func (a *Arena) Slice(t *Tensor, lo, hi int) *Tensor { return t.cut(a.header(t.Shape), lo, hi) }
+
 const headerChunk = 256
 
 // header returns a tensor of a shape without memory.

@@ -106,9 +106,11 @@ func shaped(shape []int) *Tensor {
 
 // Slice returns rows lo up to hi (of the first axis) over the same memory. Of a quantised tensor only matrices of a stack can be
 // taken, which have scales of their own.
-func (t *Tensor) Slice(lo, hi int) *Tensor {
+func (t *Tensor) Slice(lo, hi int) *Tensor { return t.cut(shaped(t.Shape), lo, hi) }
+
+// cut makes s, which has t's shape, the rows lo up to hi of t.
+func (t *Tensor) cut(s *Tensor, lo, hi int) *Tensor {
 	n := t.Type.Bytes(count(t.Shape[1:]))
-	s := shaped(t.Shape)
 	s.Shape[0] = hi - lo
 	s.Type, s.Mem, s.Block, s.Fused = t.Type, t.Mem[lo*n:hi*n:hi*n], t.Block, t.Fused
 	if t.Quantised() {
