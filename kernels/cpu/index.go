@@ -40,7 +40,7 @@ func (b *Backend) IndexTopK(q, w *tensor.Tensor, heads int, keys kernels.View, k
 }
 
 // Work of ranking one row.
-const indexCost = 200
+const indexCost = 20
 
 // An index is the inputs of a call, and its result.
 type index struct {
@@ -56,8 +56,7 @@ func (x *index) choose(lo, hi int, s *scratch) {
 	for t := lo; t < hi; t++ {
 		most = max(most, int(x.keys.Hi[t]-x.keys.Lo[t]))
 	}
-	size := (most + 8) &^ 7
-	m := indexMemory{dots: s.f32(size * group), scores: s.f32(size), q: s.f32(group * x.dim), w: s.f32(group), ranks: s.ranks(most)}
+	m := newIndexMemory((most+8)&^7, x.dim, s)
 	for t := lo; t < hi; t++ {
 		rows, to := x.keys.At(t), x.out.Rows[x.out.Lo[t]:x.out.Hi[t]]
 		if len(rows) == len(to) {
@@ -65,14 +64,23 @@ func (x *index) choose(lo, hi int, s *scratch) {
 			continue
 		}
 		x.score(&m, t, rows)
-		choose(to, rows, m.scores, m.ranks, true)
+		m.best(to, rows)
 	}
 }
 
 // indexMemory is scratch memory for one query.
 type indexMemory struct {
 	dots, scores, q, w []float32
-	ranks              []uint64
+	above, equal       []uint8 // a bit for each row
+}
+
+// newIndexMemory is for up to size rows, a multiple of eight.
+func newIndexMemory(size, dim int, s *scratch) indexMemory {
+	masks := make([]uint8, size/4)
+	return indexMemory{
+		dots: s.f32(size * group), scores: s.f32(size), q: s.f32(group * dim), w: s.f32(group),
+		above: masks[:size/8], equal: masks[size/8:],
+	}
 }
 
 // score sets m.scores of query t's rows: the chain of FMA(w[h]*scale, max(Dot8(q[h], row), 0), .) over heads.
@@ -96,96 +104,39 @@ func (x *index) score(m *indexMemory, t int, rows []int32) {
 	}
 }
 
-// mostMasked is how many rows are ranked all against all; more are sorted.
-const mostMasked = 256
-
-// choose sets to to those of rows with the largest scores, in their order. On equal scores the earlier row wins, and NaN
-// loses against all. to is shorter than rows; scores has room up to a whole vector.
-func choose(to, rows []int32, scores []float32, ranks []uint64, simd bool) {
-	switch {
-	case len(to) == 0:
-	case simd && len(rows) <= mostMasked:
-		chooseMasked(to, rows, scores)
-	default:
-		chooseSorted(to, rows, scores, ranks[:len(rows)])
+// best sets to to those of rows with the largest scores, in their order. On equal scores the earlier row wins, and NaN
+// loses against all. to is shorter than rows; scores has room up to a whole vector, and holds anything afterwards.
+func (m *indexMemory) best(to, rows []int32) {
+	if len(to) == 0 {
+		return
 	}
-}
-
-func chooseMasked(to, rows []int32, scores []float32) {
-	var mask [mostMasked / 8]uint8
-	var keys [mostMasked]int32
 	n := (len(rows) + 7) &^ 7
 	for i := len(rows); i < n; i++ {
-		scores[i] = float32(math.NaN()) // behind all rows
+		m.scores[i] = float32(math.NaN()) // behind all rows
 	}
-	asm.TopMask(&mask[0], &keys[0], part(scores, 0, n), n, len(to))
+	scores := part(m.scores, 0, n)
+	t := asm.Threshold(scores, n, len(to))
+	asm.AboveMask(&m.above[0], &m.equal[0], scores, n, t)
+	take(to, rows, m.above[:n/8], m.equal[:n/8])
+}
+
+// take sets to to the rows above and, in the room that they leave, the first of those that are equal.
+func take(to, rows []int32, above, equal []uint8) {
+	room := len(to)
+	for _, a := range above {
+		room -= bits.OnesCount8(a)
+	}
 	i := 0
-	for k, m := range mask[:n/8] {
-		for ; m != 0 && i < len(to); m &= m - 1 {
+	for k, a := range above {
+		for m := a | equal[k]; m != 0; m &= m - 1 {
+			if a&-m&m == 0 {
+				if room == 0 {
+					continue
+				}
+				room--
+			}
 			to[i] = rows[8*k+bits.TrailingZeros8(m)]
 			i++
 		}
 	}
 }
-
-func chooseSorted(to, rows []int32, scores []float32, ranks []uint64) {
-	for j := range ranks {
-		ranks[j] = rank(scores[j], j)
-	}
-	least := nth(ranks, len(to)-1)
-	n := 0
-	for j, r := range rows {
-		if rank(scores[j], j) <= least {
-			to[n] = r
-			n++
-		}
-	}
-}
-
-// rank orders rows: the smaller, the better. No two are equal.
-func rank(score float32, j int) uint64 {
-	b := math.Float32bits(score)
-	switch {
-	case score == 0: // of either sign
-		b = 1 << 31
-	case score != score:
-		b = 0
-	case b>>31 == 1:
-		b = ^b
-	default:
-		b |= 1 << 31
-	}
-	return uint64(^b)<<32 | uint64(j)
-}
-
-// nth returns the element of x that has k smaller ones, and reorders x.
-func nth(x []uint64, k int) uint64 {
-	for len(x) > 1 {
-		pivot := median(x[0], x[len(x)/2], x[len(x)-1])
-		i, j := 0, len(x)-1
-		for i <= j {
-			for x[i] < pivot {
-				i++
-			}
-			for x[j] > pivot {
-				j--
-			}
-			if i <= j {
-				x[i], x[j] = x[j], x[i]
-				i++
-				j--
-			}
-		}
-		switch {
-		case k <= j:
-			x = x[:j+1]
-		case k >= i:
-			x, k = x[i:], k-i
-		default:
-			return x[k]
-		}
-	}
-	return x[0]
-}
-
-func median(a, b, c uint64) uint64 { return max(min(a, b), min(max(a, b), c)) }

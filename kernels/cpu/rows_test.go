@@ -103,7 +103,7 @@ func TestIndexOrder(t *testing.T) {
 	nan := float32(math.NaN())
 	for _, n := range []int{1, 9, 40, 300, 700} {
 		scores := make([]float32, (n+7)&^7+8)
-		rows, ranks := make([]int32, n), make([]uint64, n)
+		rows := make([]int32, n)
 		for i := range rows {
 			rows[i] = int32(1000 - i)
 			scores[i] = []float32{nan, -1, 0, float32(math.Copysign(0, -1)), 2, 3, float32(r.NormFloat64()), float32(math.Inf(1))}[r.IntN(8)]
@@ -123,12 +123,14 @@ func TestIndexOrder(t *testing.T) {
 			})
 			best := slices.Sorted(slices.Values(order[:keep]))
 			got := make([]int32, keep)
-			choose(got, rows, scores, ranks, true)
-			plain := make([]int32, keep)
-			choose(plain, rows, scores, ranks, false)
+			mem := new(scratch)
+			mem.reset()
+			m := newIndexMemory(len(scores), 8, mem)
+			copy(m.scores, scores)
+			m.best(got, rows)
 			for i, j := range best {
-				if got[i] != rows[j] || plain[i] != rows[j] {
-					t.Fatalf("%d of %d: place %d is row %d and %d, want %d", keep, n, i, got[i], plain[i], rows[j])
+				if got[i] != rows[j] {
+					t.Fatalf("%d of %d: place %d is row %d, want %d", keep, n, i, got[i], rows[j])
 				}
 			}
 		}

@@ -14,7 +14,6 @@ type scratch struct {
 	used int            // elements
 	want int            // elements that the chunk asked for
 	ints []int
-	keys []uint64
 	run  run
 	part product
 }
@@ -51,12 +50,6 @@ func (s *scratch) ones(n int) []float32 {
 func (s *scratch) numbers(n int) []int {
 	s.ints = slices.Grow(s.ints[:0], n)[:n]
 	return s.ints
-}
-
-// ranks is numbers for keys of rows.
-func (s *scratch) ranks(n int) []uint64 {
-	s.keys = slices.Grow(s.keys[:0], n)[:n]
-	return s.keys
 }
 
 // borrow returns memory for a kernel that goes through several forks; give takes it back.

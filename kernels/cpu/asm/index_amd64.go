@@ -4,8 +4,14 @@
 
 package asm
 
-// TopMask sets a bit for each of the keep largest of n scores; on equal scores the earlier wins, and NaN loses. n is a
-// multiple of eight, and keys is memory for n numbers.
+// Threshold turns n scores into integers of the same order, NaN the least, and returns one that fewer than keep of them are
+// above, and at least keep are not below. n is a multiple of eight.
 //
 //go:noescape
-func TopMask(mask *uint8, keys *int32, scores *float32, n int, keep int)
+func Threshold(scores *float32, n int, keep int) int32
+
+// AboveMask sets a bit for each of n integers that Threshold made which is above t, and one for each that is t. n is a multiple of
+// eight.
+//
+//go:noescape
+func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int32)

@@ -4,107 +4,69 @@
 
 #include "textflag.h"
 
-// func TopMask(mask *uint8, keys *int32, scores *float32, n int, keep int)
+// func Threshold(scores *float32, n int, keep int) int32
 // Requires: AVX, AVX2
-TEXT ·TopMask(SB), NOSPLIT, $0-40
-	MOVQ   keys+8(FP), AX
-	MOVQ   n+24(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   scores+16(FP), DX
+TEXT ·Threshold(SB), NOSPLIT, $0-28
+	MOVQ   n+8(FP), AX
+	SHLQ   $0x02, AX
+	MOVQ   keep+16(FP), CX
+	MOVQ   scores+0(FP), DX
 	VXORPS Y0, Y0, Y0
 	XORQ   BX, BX
 
 span1:
-	VADDPS       (DX)(BX*1), Y0, Y1
-	VPSRAD       $0x1f, Y1, Y2
-	VPSRLD       $0x01, Y2, Y2
-	VPXOR        Y2, Y1, Y2
-	VCMPPS       $0x03, Y1, Y1, Y1
-	VBLENDVPS    Y1, lanes80000001<>+0(SB), Y2, Y1
-	VMOVDQU      Y1, (AX)(BX*1)
-	ADDQ         $0x20, BX
-	CMPQ         BX, CX
-	JLT          span1
-	MOVQ         mask+0(FP), DX
-	VPBROADCASTD keep+32(FP), Y0
-	VPCMPEQD     Y1, Y1, Y1
-	XORQ         SI, SI
+	VADDPS    (DX)(BX*1), Y0, Y1
+	VPSRAD    $0x1f, Y1, Y2
+	VPSRLD    $0x01, Y2, Y2
+	VPXOR     Y2, Y1, Y2
+	VCMPPS    $0x03, Y1, Y1, Y1
+	VBLENDVPS Y1, lanes80000001<>+0(SB), Y2, Y1
+	VMOVDQU   Y1, (DX)(BX*1)
+	ADDQ      $0x20, BX
+	CMPQ      BX, AX
+	JLT       span1
+	MOVQ      $-2147483648, BX
+	MOVQ      BX, SI
+	NEGQ      SI
 
-block2:
-	VXORPS  Y4, Y4, Y4
-	VMOVDQU (AX)(SI*1), Y2
-	VPADDD  Y1, Y2, Y3
-	XORQ    BX, BX
-
-count3:
-	CMPQ         BX, SI
-	JGE          counted4
-	VPBROADCASTD (AX)(BX*1), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	ADDQ         $0x04, BX
-	JMP          count3
-
-counted4:
-	VPADDD       earlier<>+0(SB), Y2, Y3
-	LEAQ         (AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+32(SB), Y2, Y3
-	LEAQ         4(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+64(SB), Y2, Y3
-	LEAQ         8(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+96(SB), Y2, Y3
-	LEAQ         12(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+128(SB), Y2, Y3
-	LEAQ         16(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+160(SB), Y2, Y3
-	LEAQ         20(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+192(SB), Y2, Y3
-	LEAQ         24(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	VPADDD       earlier<>+224(SB), Y2, Y3
-	LEAQ         28(AX)(SI*1), BX
-	VPBROADCASTD (BX), Y5
-	VPCMPGTD     Y3, Y5, Y5
-	VPSUBD       Y5, Y4, Y4
-	LEAQ         32(SI), BX
+half2:
+	LEAQ         (BX)(SI*1), DI
+	SARQ         $0x01, DI
+	CMPQ         DI, BX
+	JEQ          done4
+	VXORPS       Y1, Y1, Y1
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	XORQ         R8, R8
 
 count5:
-	CMPQ         BX, CX
-	JGE          counted6
-	VPBROADCASTD (AX)(BX*1), Y3
-	VPCMPGTD     Y2, Y3, Y3
-	VPSUBD       Y3, Y4, Y4
-	ADDQ         $0x04, BX
-	JMP          count5
+	VPCMPGTD     (DX)(R8*1), Y0, Y2
+	VPADDD       Y2, Y1, Y1
+	ADDQ         $0x20, R8
+	CMPQ         R8, AX
+	JLT          count5
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPADDD       X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPADDD       X0, X1, X1
+	VMOVD        X1, R9
+	MOVLQSX      R9, R9
+	SHRQ         $0x02, R8
+	ADDQ         R8, R9
+	CMPQ         R9, CX
+	JLT          fewer3
+	MOVQ         DI, BX
+	JNE          half2
+	JMP          done4
 
-counted6:
-	VPCMPGTD  Y4, Y0, Y4
-	VMOVMSKPS Y4, BX
-	MOVB      BL, (DX)
-	INCQ      DX
-	ADDQ      $0x20, SI
-	CMPQ      SI, CX
-	JLT       block2
+fewer3:
+	MOVQ DI, SI
+	JMP  half2
+
+done4:
+	MOVL BX, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -118,68 +80,29 @@ DATA lanes80000001<>+24(SB)/4, $0x80000001
 DATA lanes80000001<>+28(SB)/4, $0x80000001
 GLOBL lanes80000001<>(SB), RODATA|NOPTR, $32
 
-DATA earlier<>+0(SB)/4, $+0
-DATA earlier<>+4(SB)/4, $-1
-DATA earlier<>+8(SB)/4, $-1
-DATA earlier<>+12(SB)/4, $-1
-DATA earlier<>+16(SB)/4, $-1
-DATA earlier<>+20(SB)/4, $-1
-DATA earlier<>+24(SB)/4, $-1
-DATA earlier<>+28(SB)/4, $-1
-DATA earlier<>+32(SB)/4, $+0
-DATA earlier<>+36(SB)/4, $+0
-DATA earlier<>+40(SB)/4, $-1
-DATA earlier<>+44(SB)/4, $-1
-DATA earlier<>+48(SB)/4, $-1
-DATA earlier<>+52(SB)/4, $-1
-DATA earlier<>+56(SB)/4, $-1
-DATA earlier<>+60(SB)/4, $-1
-DATA earlier<>+64(SB)/4, $+0
-DATA earlier<>+68(SB)/4, $+0
-DATA earlier<>+72(SB)/4, $+0
-DATA earlier<>+76(SB)/4, $-1
-DATA earlier<>+80(SB)/4, $-1
-DATA earlier<>+84(SB)/4, $-1
-DATA earlier<>+88(SB)/4, $-1
-DATA earlier<>+92(SB)/4, $-1
-DATA earlier<>+96(SB)/4, $+0
-DATA earlier<>+100(SB)/4, $+0
-DATA earlier<>+104(SB)/4, $+0
-DATA earlier<>+108(SB)/4, $+0
-DATA earlier<>+112(SB)/4, $-1
-DATA earlier<>+116(SB)/4, $-1
-DATA earlier<>+120(SB)/4, $-1
-DATA earlier<>+124(SB)/4, $-1
-DATA earlier<>+128(SB)/4, $+0
-DATA earlier<>+132(SB)/4, $+0
-DATA earlier<>+136(SB)/4, $+0
-DATA earlier<>+140(SB)/4, $+0
-DATA earlier<>+144(SB)/4, $+0
-DATA earlier<>+148(SB)/4, $-1
-DATA earlier<>+152(SB)/4, $-1
-DATA earlier<>+156(SB)/4, $-1
-DATA earlier<>+160(SB)/4, $+0
-DATA earlier<>+164(SB)/4, $+0
-DATA earlier<>+168(SB)/4, $+0
-DATA earlier<>+172(SB)/4, $+0
-DATA earlier<>+176(SB)/4, $+0
-DATA earlier<>+180(SB)/4, $+0
-DATA earlier<>+184(SB)/4, $-1
-DATA earlier<>+188(SB)/4, $-1
-DATA earlier<>+192(SB)/4, $+0
-DATA earlier<>+196(SB)/4, $+0
-DATA earlier<>+200(SB)/4, $+0
-DATA earlier<>+204(SB)/4, $+0
-DATA earlier<>+208(SB)/4, $+0
-DATA earlier<>+212(SB)/4, $+0
-DATA earlier<>+216(SB)/4, $+0
-DATA earlier<>+220(SB)/4, $-1
-DATA earlier<>+224(SB)/4, $+0
-DATA earlier<>+228(SB)/4, $+0
-DATA earlier<>+232(SB)/4, $+0
-DATA earlier<>+236(SB)/4, $+0
-DATA earlier<>+240(SB)/4, $+0
-DATA earlier<>+244(SB)/4, $+0
-DATA earlier<>+248(SB)/4, $+0
-DATA earlier<>+252(SB)/4, $+0
-GLOBL earlier<>(SB), RODATA|NOPTR, $256
+// func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int32)
+// Requires: AVX, AVX2
+TEXT ·AboveMask(SB), NOSPLIT, $0-36
+	MOVQ         above+0(FP), AX
+	MOVQ         equal+8(FP), CX
+	MOVQ         keys+16(FP), DX
+	MOVQ         n+24(FP), BX
+	SHLQ         $0x02, BX
+	VPBROADCASTD t+32(FP), Y0
+	XORQ         DI, DI
+
+span6:
+	VMOVDQU   (DX)(DI*1), Y1
+	VPCMPGTD  Y0, Y1, Y2
+	VMOVMSKPS Y2, SI
+	MOVB      SI, (AX)
+	INCQ      AX
+	VPCMPEQD  Y0, Y1, Y2
+	VMOVMSKPS Y2, SI
+	MOVB      SI, (CX)
+	INCQ      CX
+	ADDQ      $0x20, DI
+	CMPQ      DI, BX
+	JLT       span6
+	VZEROUPPER
+	RET

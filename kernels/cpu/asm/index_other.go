@@ -4,5 +4,8 @@
 
 package asm
 
-// TopMask is for amd64.
-func TopMask(mask *uint8, keys *int32, scores *float32, n int, keep int) { panic(missing) }
+// Threshold is for amd64.
+func Threshold(scores *float32, n int, keep int) int32 { panic(missing) }
+
+// AboveMask is for amd64.
+func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int32) { panic(missing) }

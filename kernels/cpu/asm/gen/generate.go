@@ -35,7 +35,7 @@ var families = []family{
 	{"gemm", (*gen).gemm},
 	{"head", (*gen).head},
 	{"hyper", (*gen).hyper},
-	{"index", (*gen).topMask},
+	{"index", (*gen).index},
 	{"maps", (*gen).maps},
 	{"norm", (*gen).norm},
 	{"panels", (*gen).panels},

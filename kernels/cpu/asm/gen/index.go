@@ -1,7 +1,8 @@
 package main
 
 import (
-	"github.com/mmcloughlin/avo/attr"
+	"math"
+
 	"github.com/mmcloughlin/avo/operand"
 )
 
@@ -61,87 +62,105 @@ func (g *gen) maxIndex() {
 	g.end()
 }
 
-// topMask counts, for each number, those that rank before it: all against all, but without a branch that could be
-// guessed wrong.
-func (g *gen) topMask() {
-	g.fn("TopMask", "(mask *uint8, keys *int32, scores *float32, n, keep int)",
-		"TopMask sets a bit for each of the keep largest of n scores; on equal scores the earlier wins, and NaN loses. n is a",
-		"multiple of eight, and keys is memory for n numbers.")
-	keys, n := g.arg("keys"), g.bytes("n")
-	g.orderKeys(keys, n)
-	mask, i, j, p := g.arg("mask"), g.GP64(), g.GP64(), g.GP64()
-	keep := g.YMM()
-	g.VPBROADCASTD(g.memory("keep"), keep)
-	minus := g.YMM()
-	g.VPCMPEQD(minus, minus, minus)
-	g.XORQ(j, j)
-	block := g.label("block")
-	g.Label(block)
-	own, less, count := g.YMM(), g.YMM(), g.zero()
-	g.VMOVDQU(idx(keys, j, 1, 0), own)
-	g.VPADDD(minus, own, less)
-	g.XORQ(i, i)
-	g.countAbove(keys, i, j, less, count) // of the earlier, equal ones rank before too
-	earlier := g.earlier()
-	for l := range 8 {
-		t := g.YMM()
-		g.VPADDD(earlier.Offset(lane*l), own, t)
-		g.LEAQ(idx(keys, j, 1, 4*l), p)
-		g.countOne(at(p, 0), t, count)
-	}
-	g.LEAQ(at(j, lane), i)
-	g.countAbove(keys, i, n, own, count)
-	g.VPCMPGTD(count, keep, count)
-	bits := g.GP32()
-	g.VMOVMSKPS(count, bits)
-	g.MOVB(bits.As8(), at(mask, 0))
-	g.INCQ(mask)
-	g.ADDQ(operand.Imm(lane), j)
-	g.CMPQ(j, n)
-	g.JLT(operand.LabelRef(block))
+// index makes the functions of the choice of rows. Scores come from attention's.
+func (g *gen) index() {
+	g.threshold()
+	g.aboveMask()
+}
+
+// threshold halves the range in which the least of the largest lies until a number parts them from the rest, or one is left: some twenty looks
+// at all numbers, each a comparison without a branch that could be guessed wrong.
+func (g *gen) threshold() {
+	g.fn("Threshold", "(scores *float32, n, keep int) int32",
+		"Threshold turns n scores into integers of the same order, NaN the least, and returns one that fewer than keep of them are",
+		"above, and at least keep are not below. n is a multiple of eight.")
+	n, keep := g.bytes("n"), g.arg("keep")
+	scores := g.arg("scores")
+	g.orderKeys(scores, n)
+	least, end, mid, at, count := g.GP64(), g.GP64(), g.GP64(), g.GP64(), g.GP64()
+	again, fewer, done := g.label("half"), g.label("fewer"), g.label("done")
+	g.MOVQ(operand.I32(math.MinInt32), least)
+	g.MOVQ(least, end)
+	g.NEGQ(end)
+	g.Label(again)
+	g.LEAQ(idx(least, end, 1, 0), mid)
+	g.SARQ(operand.Imm(1), mid)
+	g.CMPQ(mid, least)
+	g.JEQ(operand.LabelRef(done))
+	g.countFrom(scores, n, at, mid, count)
+	g.CMPQ(count, keep)
+	g.JLT(operand.LabelRef(fewer))
+	g.MOVQ(mid, least)
+	g.JNE(operand.LabelRef(again))
+	g.JMP(operand.LabelRef(done))
+	g.Label(fewer)
+	g.MOVQ(mid, end)
+	g.JMP(operand.LabelRef(again))
+	g.Label(done)
+	g.Store(least.As32(), g.ReturnIndex(0))
 	g.end()
 }
 
-// orderKeys sets keys to integers in the order of the scores.
-func (g *gen) orderKeys(keys, n gp) {
-	scores, zero := g.arg("scores"), g.zero()
+// countFrom sets count to how many of the integers are from or above. It uses i up.
+func (g *gen) countFrom(keys, n, i, from, count gp) {
+	t, sum, below := g.YMM(), g.zero(), g.YMM()
+	g.VMOVD(from.As32(), t.AsX())
+	g.VPBROADCASTD(t.AsX(), t)
+	again := g.label("count")
+	g.XORQ(i, i)
+	g.Label(again)
+	g.VPCMPGTD(idx(keys, i, 1, 0), t, below)
+	g.VPADDD(below, sum, sum) // -1 for each
+	g.ADDQ(operand.Imm(lane), i)
+	g.CMPQ(i, n)
+	g.JLT(operand.LabelRef(again))
+	x, y := sum.AsX(), g.XMM()
+	g.VEXTRACTI128(operand.Imm(1), sum, y)
+	g.VPADDD(y, x, x)
+	for _, order := range []uint64{0x4e, 0xb1} {
+		g.VPSHUFD(operand.Imm(order), x, y)
+		g.VPADDD(y, x, x)
+	}
+	g.VMOVD(x, count.As32())
+	g.MOVLQSX(count.As32(), count)
+	g.SHRQ(operand.Imm(2), i)
+	g.ADDQ(i, count)
+}
+
+// aboveMask is the second half of a choice by threshold.
+func (g *gen) aboveMask() {
+	g.fn("AboveMask", "(above, equal *uint8, keys *float32, n int, t int32)",
+		"AboveMask sets a bit for each of n integers that Threshold made which is above t, and one for each that is t. n is a multiple of",
+		"eight.")
+	above, equal, keys, n := g.arg("above"), g.arg("equal"), g.arg("keys"), g.bytes("n")
+	t, bits := g.YMM(), g.GP32()
+	g.VPBROADCASTD(g.memory("t"), t)
+	g.span(n, lane, func(i gp) {
+		k, m := g.YMM(), g.YMM()
+		g.VMOVDQU(idx(keys, i, 1, 0), k)
+		for _, to := range []gp{above, equal} {
+			if to == above {
+				g.VPCMPGTD(t, k, m)
+			} else {
+				g.VPCMPEQD(t, k, m)
+			}
+			g.VMOVMSKPS(m, bits)
+			g.MOVB(bits.As8(), at(to, 0))
+			g.INCQ(to)
+		}
+	})
+	g.end()
+}
+
+// orderKeys turns scores into integers of their order, where they lie.
+func (g *gen) orderKeys(scores, n gp) {
+	zero := g.zero()
 	g.span(n, lane, func(i gp) {
 		v, s := g.add(zero, idx(scores, i, 1, 0)), g.YMM() // -0 is 0
 		g.VPSRAD(operand.Imm(31), v, s)
 		g.VPSRLD(operand.Imm(1), s, s)
 		g.VPXOR(s, v, s)
 		nan := g.compare(isUnordered, v, v)
-		g.VMOVDQU(g.pick(nan, g.bits(signBit|1), s), idx(keys, i, 1, 0))
+		g.VMOVDQU(g.pick(nan, g.bits(signBit|1), s), idx(scores, i, 1, 0))
 	})
-}
-
-// countAbove adds one to count for each key from byte i to byte end that is above t.
-func (g *gen) countAbove(keys, i, end gp, t, count vec) {
-	again, done := g.label("count"), g.label("counted")
-	g.Label(again)
-	g.CMPQ(i, end)
-	g.JGE(operand.LabelRef(done))
-	g.countOne(idx(keys, i, 1, 0), t, count)
-	g.ADDQ(operand.Imm(4), i)
-	g.JMP(operand.LabelRef(again))
-	g.Label(done)
-}
-
-func (g *gen) countOne(key operand.Mem, t, count vec) {
-	k := g.YMM()
-	g.VPBROADCASTD(key, k)
-	g.VPCMPGTD(t, k, k)
-	g.VPSUBD(k, count, count)
-}
-
-// earlier returns eight vectors of which the l-th has -1 in the lanes after l.
-func (g *gen) earlier() operand.Mem {
-	m := g.StaticGlobal("earlier")
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for l := range 8 {
-		for k := range 8 {
-			g.AppendDatum(operand.I32(min(0, max(-1, l-k))))
-		}
-	}
-	return m
 }
