@@ -26,22 +26,64 @@ four1:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
+	MOVQ   BX, R8
 	MOVQ   CX, DI
-	XORQ   R8, R8
 
-span3:
-	VMOVUPS      (DI), Y7
-	VFMADD231PS  Y7, Y7, Y3
-	VMOVUPS      (DI)(BX*1), Y7
-	VFMADD231PS  Y7, Y7, Y4
-	VMOVUPS      (DI)(BX*2), Y7
-	VFMADD231PS  Y7, Y7, Y5
-	VMOVUPS      (DI)(SI*1), Y7
-	VFMADD231PS  Y7, Y7, Y6
-	ADDQ         $0x00000020, DI
-	ADDQ         $0x20, R8
-	CMPQ         R8, BX
-	JLT          span3
+strip3:
+	CMPQ        R8, $0x00000080
+	JLT         single4
+	VMOVUPS     (DI), Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     (DI)(BX*1), Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMOVUPS     (DI)(BX*2), Y7
+	VFMADD231PS Y7, Y7, Y5
+	VMOVUPS     (DI)(SI*1), Y7
+	VFMADD231PS Y7, Y7, Y6
+	VMOVUPS     32(DI), Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     32(DI)(BX*1), Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMOVUPS     32(DI)(BX*2), Y7
+	VFMADD231PS Y7, Y7, Y5
+	VMOVUPS     32(DI)(SI*1), Y7
+	VFMADD231PS Y7, Y7, Y6
+	VMOVUPS     64(DI), Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     64(DI)(BX*1), Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMOVUPS     64(DI)(BX*2), Y7
+	VFMADD231PS Y7, Y7, Y5
+	VMOVUPS     64(DI)(SI*1), Y7
+	VFMADD231PS Y7, Y7, Y6
+	VMOVUPS     96(DI), Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     96(DI)(BX*1), Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMOVUPS     96(DI)(BX*2), Y7
+	VFMADD231PS Y7, Y7, Y5
+	VMOVUPS     96(DI)(SI*1), Y7
+	VFMADD231PS Y7, Y7, Y6
+	ADDQ        $0x00000080, DI
+	SUBQ        $0x00000080, R8
+	JMP         strip3
+
+single4:
+	TESTQ       R8, R8
+	JZ          done5
+	VMOVUPS     (DI), Y7
+	VFMADD231PS Y7, Y7, Y3
+	VMOVUPS     (DI)(BX*1), Y7
+	VFMADD231PS Y7, Y7, Y4
+	VMOVUPS     (DI)(BX*2), Y7
+	VFMADD231PS Y7, Y7, Y5
+	VMOVUPS     (DI)(SI*1), Y7
+	VFMADD231PS Y7, Y7, Y6
+	ADDQ        $0x00000020, DI
+	SUBQ        $0x00000020, R8
+	JMP         single4
+
+done5:
 	VEXTRACTF128 $0x01, Y3, X7
 	VADDPS       X7, X3, X7
 	VEXTRACTF128 $0x01, Y4, X3
@@ -71,18 +113,18 @@ span3:
 ones2:
 	ADDQ  $0x04, DX
 	TESTQ DX, DX
-	JZ    end5
+	JZ    end7
 
-loop4:
+loop6:
 	VXORPS Y3, Y3, Y3
 	XORQ   SI, SI
 
-span6:
+span8:
 	VMOVUPS      (CX)(SI*1), Y4
 	VFMADD231PS  Y4, Y4, Y3
 	ADDQ         $0x20, SI
 	CMPQ         SI, BX
-	JLT          span6
+	JLT          span8
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPS       X4, X3, X3
 	VMOVHLPS     X3, X3, X4
@@ -97,9 +139,9 @@ span6:
 	ADDQ         $0x04, AX
 	ADDQ         BX, CX
 	DECQ         DX
-	JNZ          loop4
+	JNZ          loop6
 
-end5:
+end7:
 	VZEROUPPER
 	RET
 
@@ -124,26 +166,48 @@ TEXT ·ScaleRows(SB), NOSPLIT, $0-48
 	MOVQ  dim+40(FP), DI
 	SHLQ  $0x02, DI
 	TESTQ SI, SI
-	JZ    end8
+	JZ    end10
 
-loop7:
+loop9:
 	VBROADCASTSS (BX), Y0
 	XORQ         R8, R8
+	LEAQ         -128(DI), R9
 
-span9:
+wide11:
+	CMPQ    R8, R9
+	JGT     single12
+	VMULPS  (CX)(R8*1), Y0, Y1
+	VMULPS  (DX)(R8*1), Y1, Y1
+	VMOVUPS Y1, (AX)(R8*1)
+	VMULPS  32(CX)(R8*1), Y0, Y1
+	VMULPS  32(DX)(R8*1), Y1, Y1
+	VMOVUPS Y1, 32(AX)(R8*1)
+	VMULPS  64(CX)(R8*1), Y0, Y1
+	VMULPS  64(DX)(R8*1), Y1, Y1
+	VMOVUPS Y1, 64(AX)(R8*1)
+	VMULPS  96(CX)(R8*1), Y0, Y1
+	VMULPS  96(DX)(R8*1), Y1, Y1
+	VMOVUPS Y1, 96(AX)(R8*1)
+	ADDQ    $0x80, R8
+	JMP     wide11
+
+single12:
+	CMPQ    R8, DI
+	JGE     done13
 	VMULPS  (CX)(R8*1), Y0, Y1
 	VMULPS  (DX)(R8*1), Y1, Y1
 	VMOVUPS Y1, (AX)(R8*1)
 	ADDQ    $0x20, R8
-	CMPQ    R8, DI
-	JLT     span9
-	ADDQ    $0x04, BX
-	ADDQ    DI, CX
-	ADDQ    DI, AX
-	DECQ    SI
-	JNZ     loop7
+	JMP     single12
 
-end8:
+done13:
+	ADDQ $0x04, BX
+	ADDQ DI, CX
+	ADDQ DI, AX
+	DECQ SI
+	JNZ  loop9
+
+end10:
 	VZEROUPPER
 	RET
 
@@ -161,19 +225,41 @@ TEXT ·NormGrad(SB), NOSPLIT, $0-56
 	MOVQ       dim+48(FP), R9
 	VCVTSI2SSQ R9, X0, X0
 	TESTQ      DI, DI
-	JZ         end11
+	JZ         end15
 
-loop10:
+loop14:
 	VXORPS Y1, Y1, Y1
 	XORQ   R9, R9
+	LEAQ   -128(R8), R10
 
-span12:
-	VMOVUPS      (CX)(R9*1), Y2
-	VMULPS       (BX)(R9*1), Y2, Y2
-	VFMADD231PS  (DX)(R9*1), Y2, Y1
-	ADDQ         $0x20, R9
-	CMPQ         R9, R8
-	JLT          span12
+wide16:
+	CMPQ        R9, R10
+	JGT         single17
+	VMOVUPS     (CX)(R9*1), Y2
+	VMULPS      (BX)(R9*1), Y2, Y2
+	VFMADD231PS (DX)(R9*1), Y2, Y1
+	VMOVUPS     32(CX)(R9*1), Y2
+	VMULPS      32(BX)(R9*1), Y2, Y2
+	VFMADD231PS 32(DX)(R9*1), Y2, Y1
+	VMOVUPS     64(CX)(R9*1), Y2
+	VMULPS      64(BX)(R9*1), Y2, Y2
+	VFMADD231PS 64(DX)(R9*1), Y2, Y1
+	VMOVUPS     96(CX)(R9*1), Y2
+	VMULPS      96(BX)(R9*1), Y2, Y2
+	VFMADD231PS 96(DX)(R9*1), Y2, Y1
+	ADDQ        $0x80, R9
+	JMP         wide16
+
+single17:
+	CMPQ        R9, R8
+	JGE         done18
+	VMOVUPS     (CX)(R9*1), Y2
+	VMULPS      (BX)(R9*1), Y2, Y2
+	VFMADD231PS (DX)(R9*1), Y2, Y1
+	ADDQ        $0x20, R9
+	JMP         single17
+
+done18:
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X1
 	VMOVHLPS     X1, X1, X2
@@ -186,8 +272,41 @@ span12:
 	VMULSS       X2, X1, X1
 	VBROADCASTSS X1, Y1
 	XORQ         R9, R9
+	LEAQ         -128(R8), R10
 
-span13:
+wide19:
+	CMPQ         R9, R10
+	JGT          single20
+	VMOVUPS      (CX)(R9*1), Y3
+	VMULPS       (BX)(R9*1), Y3, Y3
+	VFNMADD231PS (DX)(R9*1), Y1, Y3
+	VMOVUPS      (AX)(R9*1), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, (AX)(R9*1)
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMULPS       32(BX)(R9*1), Y3, Y3
+	VFNMADD231PS 32(DX)(R9*1), Y1, Y3
+	VMOVUPS      32(AX)(R9*1), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 32(AX)(R9*1)
+	VMOVUPS      64(CX)(R9*1), Y3
+	VMULPS       64(BX)(R9*1), Y3, Y3
+	VFNMADD231PS 64(DX)(R9*1), Y1, Y3
+	VMOVUPS      64(AX)(R9*1), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 64(AX)(R9*1)
+	VMOVUPS      96(CX)(R9*1), Y3
+	VMULPS       96(BX)(R9*1), Y3, Y3
+	VFNMADD231PS 96(DX)(R9*1), Y1, Y3
+	VMOVUPS      96(AX)(R9*1), Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 96(AX)(R9*1)
+	ADDQ         $0x80, R9
+	JMP          wide19
+
+single20:
+	CMPQ         R9, R8
+	JGE          done21
 	VMOVUPS      (CX)(R9*1), Y3
 	VMULPS       (BX)(R9*1), Y3, Y3
 	VFNMADD231PS (DX)(R9*1), Y1, Y3
@@ -195,16 +314,17 @@ span13:
 	VFMADD231PS  Y3, Y2, Y4
 	VMOVUPS      Y4, (AX)(R9*1)
 	ADDQ         $0x20, R9
-	CMPQ         R9, R8
-	JLT          span13
-	ADDQ         $0x04, SI
-	ADDQ         R8, AX
-	ADDQ         R8, CX
-	ADDQ         R8, DX
-	DECQ         DI
-	JNZ          loop10
+	JMP          single20
 
-end11:
+done21:
+	ADDQ $0x04, SI
+	ADDQ R8, AX
+	ADDQ R8, CX
+	ADDQ R8, DX
+	DECQ DI
+	JNZ  loop14
+
+end15:
 	VZEROUPPER
 	RET
 
@@ -222,19 +342,41 @@ TEXT ·NormGradFirst(SB), NOSPLIT, $0-56
 	MOVQ       dim+48(FP), R9
 	VCVTSI2SSQ R9, X0, X0
 	TESTQ      DI, DI
-	JZ         end15
+	JZ         end23
 
-loop14:
+loop22:
 	VXORPS Y1, Y1, Y1
 	XORQ   R9, R9
+	LEAQ   -128(R8), R10
 
-span16:
-	VMOVUPS      (CX)(R9*1), Y2
-	VMULPS       (BX)(R9*1), Y2, Y2
-	VFMADD231PS  (DX)(R9*1), Y2, Y1
-	ADDQ         $0x20, R9
-	CMPQ         R9, R8
-	JLT          span16
+wide24:
+	CMPQ        R9, R10
+	JGT         single25
+	VMOVUPS     (CX)(R9*1), Y2
+	VMULPS      (BX)(R9*1), Y2, Y2
+	VFMADD231PS (DX)(R9*1), Y2, Y1
+	VMOVUPS     32(CX)(R9*1), Y2
+	VMULPS      32(BX)(R9*1), Y2, Y2
+	VFMADD231PS 32(DX)(R9*1), Y2, Y1
+	VMOVUPS     64(CX)(R9*1), Y2
+	VMULPS      64(BX)(R9*1), Y2, Y2
+	VFMADD231PS 64(DX)(R9*1), Y2, Y1
+	VMOVUPS     96(CX)(R9*1), Y2
+	VMULPS      96(BX)(R9*1), Y2, Y2
+	VFMADD231PS 96(DX)(R9*1), Y2, Y1
+	ADDQ        $0x80, R9
+	JMP         wide24
+
+single25:
+	CMPQ        R9, R8
+	JGE         done26
+	VMOVUPS     (CX)(R9*1), Y2
+	VMULPS      (BX)(R9*1), Y2, Y2
+	VFMADD231PS (DX)(R9*1), Y2, Y1
+	ADDQ        $0x20, R9
+	JMP         single25
+
+done26:
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X1
 	VMOVHLPS     X1, X1, X2
@@ -247,8 +389,41 @@ span16:
 	VMULSS       X2, X1, X1
 	VBROADCASTSS X1, Y1
 	XORQ         R9, R9
+	LEAQ         -128(R8), R10
 
-span17:
+wide27:
+	CMPQ         R9, R10
+	JGT          single28
+	VMOVUPS      (CX)(R9*1), Y3
+	VMULPS       (BX)(R9*1), Y3, Y3
+	VFNMADD231PS (DX)(R9*1), Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, (AX)(R9*1)
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMULPS       32(BX)(R9*1), Y3, Y3
+	VFNMADD231PS 32(DX)(R9*1), Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 32(AX)(R9*1)
+	VMOVUPS      64(CX)(R9*1), Y3
+	VMULPS       64(BX)(R9*1), Y3, Y3
+	VFNMADD231PS 64(DX)(R9*1), Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 64(AX)(R9*1)
+	VMOVUPS      96(CX)(R9*1), Y3
+	VMULPS       96(BX)(R9*1), Y3, Y3
+	VFNMADD231PS 96(DX)(R9*1), Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VMOVUPS      Y4, 96(AX)(R9*1)
+	ADDQ         $0x80, R9
+	JMP          wide27
+
+single28:
+	CMPQ         R9, R8
+	JGE          done29
 	VMOVUPS      (CX)(R9*1), Y3
 	VMULPS       (BX)(R9*1), Y3, Y3
 	VFNMADD231PS (DX)(R9*1), Y1, Y3
@@ -256,16 +431,17 @@ span17:
 	VFMADD231PS  Y3, Y2, Y4
 	VMOVUPS      Y4, (AX)(R9*1)
 	ADDQ         $0x20, R9
-	CMPQ         R9, R8
-	JLT          span17
-	ADDQ         $0x04, SI
-	ADDQ         R8, AX
-	ADDQ         R8, CX
-	ADDQ         R8, DX
-	DECQ         DI
-	JNZ          loop14
+	JMP          single28
 
-end15:
+done29:
+	ADDQ $0x04, SI
+	ADDQ R8, AX
+	ADDQ R8, CX
+	ADDQ R8, DX
+	DECQ DI
+	JNZ  loop22
+
+end23:
 	VZEROUPPER
 	RET
 
@@ -280,9 +456,9 @@ TEXT ·NormWeights(SB), NOSPLIT, $0-56
 	MOVQ x+16(FP), SI
 	SHLQ $0x02, DX
 
-strip18:
+strip30:
 	CMPQ    DX, $0x00000080
-	JLT     single19
+	JLT     single31
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -291,9 +467,9 @@ strip18:
 	XORQ    DI, DI
 	MOVQ    rho+24(FP), R9
 	TESTQ   R8, R8
-	JZ      end22
+	JZ      end34
 
-loop21:
+loop33:
 	VBROADCASTSS (R9), Y4
 	VMULPS       (SI)(DI*1), Y4, Y5
 	VFMADD231PS  (CX)(DI*1), Y5, Y0
@@ -306,9 +482,9 @@ loop21:
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop21
+	JNZ          loop33
 
-end22:
+end34:
 	ADDQ    $0x00000080, SI
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -317,36 +493,36 @@ end22:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     strip18
+	JMP     strip30
 
-single19:
+single31:
 	TESTQ   DX, DX
-	JZ      done20
+	JZ      done32
 	VMOVUPS (AX), Y0
 	MOVQ    rows+32(FP), R8
 	XORQ    DI, DI
 	MOVQ    rho+24(FP), R9
 	TESTQ   R8, R8
-	JZ      end24
+	JZ      end36
 
-loop23:
+loop35:
 	VBROADCASTSS (R9), Y1
 	VMULPS       (SI)(DI*1), Y1, Y1
 	VFMADD231PS  (CX)(DI*1), Y1, Y0
 	ADDQ         $0x04, R9
 	ADDQ         BX, DI
 	DECQ         R8
-	JNZ          loop23
+	JNZ          loop35
 
-end24:
+end36:
 	ADDQ    $0x00000020, SI
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     single19
+	JMP     single31
 
-done20:
+done32:
 	VZEROUPPER
 	RET
 
@@ -360,9 +536,9 @@ TEXT ·ColumnSum(SB), NOSPLIT, $0-40
 	SHLQ $0x02, BX
 	SHLQ $0x02, DX
 
-strip25:
+strip37:
 	CMPQ    DX, $0x00000080
-	JLT     single26
+	JLT     single38
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
@@ -370,18 +546,18 @@ strip25:
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end29
+	JZ      end41
 
-loop28:
+loop40:
 	VADDPS (CX)(SI*1), Y0, Y0
 	VADDPS 32(CX)(SI*1), Y1, Y1
 	VADDPS 64(CX)(SI*1), Y2, Y2
 	VADDPS 96(CX)(SI*1), Y3, Y3
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop28
+	JNZ    loop40
 
-end29:
+end41:
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
@@ -389,31 +565,31 @@ end29:
 	ADDQ    $0x00000080, AX
 	ADDQ    $0x00000080, CX
 	SUBQ    $0x00000080, DX
-	JMP     strip25
+	JMP     strip37
 
-single26:
+single38:
 	TESTQ   DX, DX
-	JZ      done27
+	JZ      done39
 	VMOVUPS (AX), Y0
 	MOVQ    rows+16(FP), DI
 	XORQ    SI, SI
 	TESTQ   DI, DI
-	JZ      end31
+	JZ      end43
 
-loop30:
+loop42:
 	VADDPS (CX)(SI*1), Y0, Y0
 	ADDQ   BX, SI
 	DECQ   DI
-	JNZ    loop30
+	JNZ    loop42
 
-end31:
+end43:
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x00000020, AX
 	ADDQ    $0x00000020, CX
 	SUBQ    $0x00000020, DX
-	JMP     single26
+	JMP     single38
 
-done27:
+done39:
 	VZEROUPPER
 	RET
 
@@ -427,26 +603,48 @@ TEXT ·AxpyRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end33
+	JZ    end45
 
-loop32:
+loop44:
 	VBROADCASTSS (DX), Y0
 	XORQ         DI, DI
+	LEAQ         -128(SI), R8
 
-span34:
+wide46:
+	CMPQ        DI, R8
+	JGT         single47
+	VMOVUPS     (AX)(DI*1), Y1
+	VFMADD231PS (CX)(DI*1), Y0, Y1
+	VMOVUPS     Y1, (AX)(DI*1)
+	VMOVUPS     32(AX)(DI*1), Y1
+	VFMADD231PS 32(CX)(DI*1), Y0, Y1
+	VMOVUPS     Y1, 32(AX)(DI*1)
+	VMOVUPS     64(AX)(DI*1), Y1
+	VFMADD231PS 64(CX)(DI*1), Y0, Y1
+	VMOVUPS     Y1, 64(AX)(DI*1)
+	VMOVUPS     96(AX)(DI*1), Y1
+	VFMADD231PS 96(CX)(DI*1), Y0, Y1
+	VMOVUPS     Y1, 96(AX)(DI*1)
+	ADDQ        $0x80, DI
+	JMP         wide46
+
+single47:
+	CMPQ        DI, SI
+	JGE         done48
 	VMOVUPS     (AX)(DI*1), Y1
 	VFMADD231PS (CX)(DI*1), Y0, Y1
 	VMOVUPS     Y1, (AX)(DI*1)
 	ADDQ        $0x20, DI
-	CMPQ        DI, SI
-	JLT         span34
-	ADDQ        $0x04, DX
-	ADDQ        SI, CX
-	ADDQ        SI, AX
-	DECQ        BX
-	JNZ         loop32
+	JMP         single47
 
-end33:
+done48:
+	ADDQ $0x04, DX
+	ADDQ SI, CX
+	ADDQ SI, AX
+	DECQ BX
+	JNZ  loop44
+
+end45:
 	VZEROUPPER
 	RET
 
@@ -460,18 +658,36 @@ TEXT ·DotRows(SB), NOSPLIT, $0-40
 	MOVQ  dim+32(FP), SI
 	SHLQ  $0x02, SI
 	TESTQ BX, BX
-	JZ    end36
+	JZ    end50
 
-loop35:
+loop49:
 	VXORPS Y0, Y0, Y0
 	XORQ   DI, DI
+	LEAQ   -128(SI), R8
 
-span37:
-	VMOVUPS      (CX)(DI*1), Y1
-	VFMADD231PS  (DX)(DI*1), Y1, Y0
-	ADDQ         $0x20, DI
-	CMPQ         DI, SI
-	JLT          span37
+wide51:
+	CMPQ        DI, R8
+	JGT         single52
+	VMOVUPS     (CX)(DI*1), Y1
+	VFMADD231PS (DX)(DI*1), Y1, Y0
+	VMOVUPS     32(CX)(DI*1), Y1
+	VFMADD231PS 32(DX)(DI*1), Y1, Y0
+	VMOVUPS     64(CX)(DI*1), Y1
+	VFMADD231PS 64(DX)(DI*1), Y1, Y0
+	VMOVUPS     96(CX)(DI*1), Y1
+	VFMADD231PS 96(DX)(DI*1), Y1, Y0
+	ADDQ        $0x80, DI
+	JMP         wide51
+
+single52:
+	CMPQ        DI, SI
+	JGE         done53
+	VMOVUPS     (CX)(DI*1), Y1
+	VFMADD231PS (DX)(DI*1), Y1, Y0
+	ADDQ        $0x20, DI
+	JMP         single52
+
+done53:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X1, X0, X0
 	VMOVHLPS     X0, X0, X1
@@ -483,8 +699,8 @@ span37:
 	ADDQ         SI, CX
 	ADDQ         SI, DX
 	DECQ         BX
-	JNZ          loop35
+	JNZ          loop49
 
-end36:
+end50:
 	VZEROUPPER
 	RET

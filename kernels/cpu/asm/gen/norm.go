@@ -54,13 +54,16 @@ func (g *gen) rho() {
 // squares4 returns Dot8(x, x) of four rows.
 func (g *gen) squares4(x, width, width3 gp) vec {
 	acc, p := []vec{g.zero(), g.zero(), g.zero(), g.zero()}, g.GP64()
+	left := g.clonePointer(width)
 	g.MOVQ(x, p)
-	g.span(width, lane, func(gp) {
-		for r, m := range heads(p, width, width3) {
-			v := g.load(m)
-			g.fma(acc[r], v, v)
+	g.strips(left, 4, func(vecs int) {
+		for v := range vecs {
+			for r, m := range heads(p, width, width3) {
+				in := g.load(behind(m, v))
+				g.fma(acc[r], in, in)
+			}
 		}
-		g.advance(1, p)
+		g.advance(vecs, p)
 	})
 	return g.fold4(acc)
 }
@@ -80,9 +83,11 @@ func (g *gen) scaleRows() {
 	y, x, w, rho, rows, width := g.arg("y"), g.arg("x"), g.arg("w"), g.arg("rho"), g.arg("rows"), g.bytes("dim")
 	g.loop(rows, func() {
 		r := g.spread(at(rho, 0))
-		g.span(width, 32, func(i gp) {
-			v := g.mul(r, idx(x, i, 1, 0))
-			g.store(g.mul(v, idx(w, i, 1, 0)), idx(y, i, 1, 0))
+		g.wideSpan(width, 4, func(i gp, vecs int) {
+			for v := range vecs {
+				in := g.mul(r, idx(x, i, 1, lane*v))
+				g.store(g.mul(in, idx(w, i, 1, lane*v)), idx(y, i, 1, lane*v))
+			}
 		})
 		g.ADDQ(operand.Imm(4), rho)
 		g.ADDQ(width, x)
@@ -100,9 +105,11 @@ func (g *gen) normGrad(name string, more bool) {
 	g.VCVTSI2SSQ(g.arg("dim"), dim, dim)
 	g.loop(rows, func() {
 		acc := g.zero()
-		g.span(width, 32, func(i gp) {
-			a := g.mul(g.load(idx(dy, i, 1, 0)), idx(w, i, 1, 0))
-			g.fma(acc, a, idx(x, i, 1, 0))
+		g.wideSpan(width, 4, func(i gp, vecs int) {
+			for v := range vecs {
+				a := g.mul(g.load(idx(dy, i, 1, lane*v)), idx(w, i, 1, lane*v))
+				g.fma(acc, a, idx(x, i, 1, lane*v))
+			}
 		})
 		s := g.fold(acc)
 		r := g.spread(at(rho, 0))
@@ -111,12 +118,14 @@ func (g *gen) normGrad(name string, more bool) {
 		g.VMULSS(r.AsX(), s, s)
 		c := g.YMM()
 		g.VBROADCASTSS(s, c)
-		g.span(width, 32, func(i gp) {
-			a := g.mul(g.load(idx(dy, i, 1, 0)), idx(w, i, 1, 0))
-			g.VFNMADD231PS(idx(x, i, 1, 0), c, a)
-			d := g.old(more, idx(dx, i, 1, 0))
-			g.fma(d, r, a)
-			g.store(d, idx(dx, i, 1, 0))
+		g.wideSpan(width, 4, func(i gp, vecs int) {
+			for v := range vecs {
+				a := g.mul(g.load(idx(dy, i, 1, lane*v)), idx(w, i, 1, lane*v))
+				g.VFNMADD231PS(idx(x, i, 1, lane*v), c, a)
+				d := g.old(more, idx(dx, i, 1, lane*v))
+				g.fma(d, r, a)
+				g.store(d, idx(dx, i, 1, lane*v))
+			}
 		})
 		g.ADDQ(operand.Imm(4), rho)
 		for _, p := range []gp{dx, dy, x} {
@@ -185,10 +194,12 @@ func (g *gen) axpyRows() {
 	y, x, c, rows, width := g.arg("y"), g.arg("x"), g.arg("c"), g.arg("rows"), g.bytes("dim")
 	g.loop(rows, func() {
 		k := g.spread(at(c, 0))
-		g.span(width, 32, func(i gp) {
-			v := g.load(idx(y, i, 1, 0))
-			g.fma(v, k, idx(x, i, 1, 0))
-			g.store(v, idx(y, i, 1, 0))
+		g.wideSpan(width, 4, func(i gp, vecs int) {
+			for v := range vecs {
+				to := g.load(idx(y, i, 1, lane*v))
+				g.fma(to, k, idx(x, i, 1, lane*v))
+				g.store(to, idx(y, i, 1, lane*v))
+			}
 		})
 		g.ADDQ(operand.Imm(4), c)
 		g.ADDQ(width, x)
@@ -202,7 +213,11 @@ func (g *gen) dotRows() {
 	d, a, b, rows, width := g.arg("d"), g.arg("a"), g.arg("b"), g.arg("rows"), g.bytes("dim")
 	g.loop(rows, func() {
 		acc := g.zero()
-		g.span(width, 32, func(i gp) { g.fma(acc, g.load(idx(a, i, 1, 0)), idx(b, i, 1, 0)) })
+		g.wideSpan(width, 4, func(i gp, vecs int) {
+			for v := range vecs {
+				g.fma(acc, g.load(idx(a, i, 1, lane*v)), idx(b, i, 1, lane*v))
+			}
+		})
 		g.VMOVSS(g.fold(acc), at(d, 0))
 		g.ADDQ(operand.Imm(4), d)
 		g.ADDQ(width, a)

@@ -237,7 +237,7 @@ func (g *gen) expandDots() {
 		"ExpandDots adds Dot8(dy[k], o) to dpost[k] and Dot8(dy[k], x[j]) to dcomb[j, k] of four streams.")
 	dpost, dcomb, dy, x, o := g.arg("dpost"), g.arg("dcomb"), g.arg("dy"), g.arg("x"), g.arg("o")
 	rows, width := g.arg("rows"), g.bytes("dim")
-	w3, p := g.triple(width), g.GP64()
+	w3, p, left := g.triple(width), g.GP64(), g.GP64()
 	g.loop(rows, func() {
 		for pair := range streams / 2 {
 			acc := make([]vec, 2*streams)
@@ -246,27 +246,18 @@ func (g *gen) expandDots() {
 			}
 			sub := []vec{g.zero(), g.zero()}
 			g.MOVQ(x, p)
-			g.span(width, 32, func(i gp) {
-				var out []vec
-				for _, m := range stream(dy, width, w3)[2*pair:][:2] {
-					out = append(out, g.load(m))
-				}
-				for k, v := range out {
-					g.fma(sub[k], v, idx(o, i, 1, 0))
-				}
+			g.MOVQ(width, left)
+			g.strips(left, 2, func(vecs int) {
 				if pair == 0 {
 					g.fetchStreams(p, width, w3)
 					g.fetchStreams(dy, width, w3)
 				}
-				for j, m := range stream(p, width, w3) {
-					in := g.load(m)
-					for k, v := range out {
-						g.fma(acc[2*j+k], v, in)
-					}
+				for v := range vecs {
+					g.dotsOfPair(acc, sub, stream(dy, width, w3)[2*pair:][:2], stream(p, width, w3), v, o)
 				}
-				g.ADDQ(operand.Imm(32), p)
-				g.ADDQ(operand.Imm(32), dy)
+				g.advance(vecs, p, dy, o)
 			})
+			g.SUBQ(width, o)
 			g.SUBQ(width, dy)
 			old := g.XMM()
 			for half := range 2 {
@@ -291,4 +282,19 @@ func (g *gen) expandDots() {
 		g.ADDQ(operand.Imm(4*streams*streams), dcomb)
 	})
 	g.end()
+}
+
+// dotsOfPair goes on with the dots of two new streams with the sub-layer's output and with the old ones, at the v-th vector.
+func (g *gen) dotsOfPair(acc, sub []vec, to, from []operand.Mem, v int, o gp) {
+	var out []vec
+	for k, m := range to {
+		out = append(out, g.load(behind(m, v)))
+		g.fma(sub[k], out[k], at(o, lane*v))
+	}
+	for j, m := range from {
+		in := g.load(behind(m, v))
+		for k := range out {
+			g.fma(acc[2*j+k], out[k], in)
+		}
+	}
 }

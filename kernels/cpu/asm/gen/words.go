@@ -127,6 +127,27 @@ func (g *gen) span(limit gp, step uint64, body func(i gp)) {
 	g.JLT(operand.LabelRef(again))
 }
 
+// wideSpan is span for some vectors at a time, and for single ones at the end.
+func (g *gen) wideSpan(limit gp, wide int, body func(i gp, vecs int)) {
+	i, last := g.GP64(), g.GP64()
+	again, single, done := g.label("wide"), g.label("single"), g.label("done")
+	g.XORQ(i, i)
+	g.LEAQ(at(limit, -lane*wide), last)
+	g.Label(again)
+	g.CMPQ(i, last)
+	g.JGT(operand.LabelRef(single))
+	body(i, wide)
+	g.ADDQ(operand.Imm(uint64(lane*wide)), i)
+	g.JMP(operand.LabelRef(again))
+	g.Label(single)
+	g.CMPQ(i, limit)
+	g.JGE(operand.LabelRef(done))
+	body(i, 1)
+	g.ADDQ(operand.Imm(lane), i)
+	g.JMP(operand.LabelRef(single))
+	g.Label(done)
+}
+
 // strips calls part for the wide strips of left bytes, some vectors each, and then for single vectors. It uses left up.
 func (g *gen) strips(left gp, wide int, part func(vecs int)) {
 	again, single, done := g.label("strip"), g.label("single"), g.label("done")
