@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 	var got []string
 	for _, x := range r.Results {
 		got = append(got, x.Work+" "+x.Shape)
-		if x.Rate.Min <= 0 || x.Rate.Min > x.Rate.Median || x.Rate.Median > x.Rate.Max || x.StepMS <= 0 || x.FloorRun <= 0 || x.Share <= 0 || x.Peak <= 0 {
+		if x.Rate.Min <= 0 || x.Rate.Min > x.Rate.Median || x.Rate.Median > x.Rate.Max || x.StepMS <= 0 || x.FloorRun <= 0 || x.Share <= 0 || x.ShareThen <= 0 || x.Peak <= 0 {
 			t.Errorf("%s %s: %+v", x.Work, x.Shape, x)
 		}
 	}
@@ -93,7 +93,7 @@ func TestJSON(t *testing.T) {
 		{"machine", got.Machine, "backend cores load memory_is processor system threads unit"},
 		{"model", got.Model, "bytes format name parameters parameters_per_token"},
 		{"rates", got.Rates["matrix_flop_per_s"], "best count median"},
-		{"result", got.Results[0], "floor_share floor_tokens_per_s ms_per_step peak_bytes shape steps tokens tokens_per_s work"},
+		{"result", got.Results[0], "floor_share floor_share_then floor_tokens_per_s ms_per_step peak_bytes shape steps tokens tokens_per_s work"},
 	} {
 		keys := slices.Sorted(maps.Keys(tt.keys))
 		if !slices.Equal(keys, strings.Fields(tt.want)) {

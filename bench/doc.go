@@ -40,6 +40,10 @@
 // before each work and after the last, and a floor takes the best of those before and after its own: so that a busy moment does not pass for a slow machine, nor
 // a quiet one for what a machine can do that others use as well, minutes later.
 //
+// Where others come and go within seconds that still holds the median run against a machine that it did not have. So the matrix rate is also measured between
+// the runs, and "of floor then" is the median share of a floor by the better of the two rates right before and right after a run. Memory for that is not
+// counted as the work's.
+//
 // Shapes: B sequences by L tokens are written BxL.
 // Units: seconds, bytes, tokens per second, floating-point operations; JSON names carry the unit.
 // Errors: values; a step that the trainer skips, or a response that ends early, ends the benchmark.

@@ -127,7 +127,7 @@ func TestFloorIsOfItsTime(t *testing.T) {
 			b.meter.matrix, b.meter.copy = append(b.meter.matrix, rate), append(b.meter.copy, rate/10)
 		}
 		if rate > 50 {
-			b.add(newResult(Train, "x", 100, 1, []float64{2}, []Need{{Ops: 400}}))
+			b.add(newResult(Train, "x", 100, 1, runs{seconds: []float64{2}}, []Need{{Ops: 400}}))
 		}
 	}
 	b.conclude()
@@ -142,13 +142,16 @@ func TestFloorIsOfItsTime(t *testing.T) {
 }
 
 func TestResultAgainstFloor(t *testing.T) {
-	r := newResult(Decode, "x", 60, 3, []float64{3, 2, 6}, []Need{{Ops: 100}, {Bytes: 5}})
+	r := newResult(Decode, "x", 60, 3, runs{[]float64{3, 2, 6}, []float64{400, 200, 100}}, []Need{{Ops: 100}, {Bytes: 5}})
 	r.hold(Rates{Matrix: Rate{Best: 200}, Copy: Rate{Best: 10}})
 	if want := (Spread{Median: 20, Min: 10, Max: 30}); r.Rate != want {
 		t.Errorf("rate is %+v, want %+v", r.Rate, want)
 	}
 	if r.StepMS != 1000 || r.FloorRun != 60 || math.Abs(r.Share-1.0/3) > 1e-15 {
 		t.Errorf("%v ms a step, floor %v, share %v; want 1000, 60, a third", r.StepMS, r.FloorRun, r.Share)
+	}
+	if r.ShareThen != 0.25 { // of a quarter, a half and a quarter
+		t.Errorf("share by the rates of the time is %v, want 0.25", r.ShareThen)
 	}
 	if r.Peak <= 0 {
 		t.Errorf("peak memory is %d", r.Peak)

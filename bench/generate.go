@@ -30,26 +30,26 @@ func (b *bencher) generate(ctx context.Context, batch int) error {
 	return nil
 }
 
-// answerTimes are the seconds of each run: whole answers, and the same prompts answered again from the prefix cache.
+// answerTimes are those of whole answers, and of the same prompts answered again from the prefix cache.
 type answerTimes struct {
-	whole, decode []float64
+	whole, decode runs
 	passes        int // of a whole answer
 }
 
 // answers measures new prompts answered, and then the same ones again.
 func (b *bencher) answers(ctx context.Context, s *sampler, what string, batch int) (t answerTimes, err error) {
-	t.whole, err = b.repeat(ctx, what, func() (time.Duration, error) {
+	t.whole, err = b.against(ctx, what, func() (time.Duration, error) {
 		prompts := s.prompts(batch, b.cfg.Prompt)
 		all, n, err := s.answer(ctx, prompts, b.cfg.New, false)
 		if err != nil {
 			return 0, err
 		}
 		again, _, err := s.answer(ctx, prompts, b.cfg.New, true)
-		t.decode, t.passes = append(t.decode, again.Seconds()), n
+		t.decode.seconds, t.passes = append(t.decode.seconds, again.Seconds()), n
 		return all, err
 	})
 	if err == nil {
-		t.decode = t.decode[1:] // the first was to warm up
+		t.decode = runs{t.decode.seconds[1:], t.whole.matrix} // the first was to warm up
 	}
 	return t, err
 }

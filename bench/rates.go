@@ -43,14 +43,16 @@ type meter struct {
 	side         int // of the matrices
 	bytes        int // to copy
 	matrix, copy []float64
+	beside       *product // made when it is first asked for, and held until the next look
 }
 
 func newMeter(k kernels.Backend, threads int) meter {
 	return meter{k: k, threads: threads, side: 1024, bytes: 128 << 20}
 }
 
-// look measures both rates a few times. Its memory is given back.
+// look measures both rates a few times. All memory is given back.
 func (m *meter) look() {
+	m.beside = nil
 	m.lookMatrix()
 	m.lookCopy()
 	debug.FreeOSMemory()
@@ -65,10 +67,51 @@ func (m *meter) around(lo, hi int) Rates {
 }
 
 func (m *meter) lookMatrix() {
-	x, w, y := ramp(m.side), ramp(m.side), tensor.New(dtype.F32, m.side, m.side)
-	m.k.Prepare(w)
-	ops := 2 * float64(m.side) * float64(m.side) * float64(m.side)
-	m.matrix = append(m.matrix, repeat(ops, func() { m.k.Linear(y, x, w, 1) })...)
+	p := newProduct(m.k, m.side)
+	m.matrix = append(m.matrix, repeat(p.ops, looks, p.run)...)
+}
+
+// now returns the matrix rate of this moment: the best of a few products, of the fewest that one interruption does not spoil.
+func (m *meter) now() float64 {
+	const few = 3
+	if m.beside == nil {
+		m.beside = newProduct(m.k, m.side)
+	}
+	return slices.Max(repeat(m.beside.ops, few, m.beside.run))
+}
+
+// held returns the bytes that now keeps.
+func (m *meter) held() (n int64) {
+	if m.beside != nil {
+		n = m.beside.bytes()
+	}
+	return n
+}
+
+// A product is that of two square matrices, the second one prepared as weights are.
+type product struct {
+	k       kernels.Backend
+	x, w, y *tensor.Tensor
+	ops     float64
+}
+
+func newProduct(k kernels.Backend, side int) *product {
+	p := &product{k: k, x: ramp(side), w: ramp(side), y: tensor.New(dtype.F32, side, side)}
+	p.ops = 2 * float64(side) * float64(side) * float64(side)
+	k.Prepare(p.w)
+	return p
+}
+
+func (p *product) run() { p.k.Linear(p.y, p.x, p.w, 1) }
+
+func (p *product) bytes() int64 {
+	n := len(p.x.Mem) + len(p.w.Mem) + len(p.y.Mem)
+	if p.w.Layout != nil {
+		for _, m := range p.w.Layout.Memory() {
+			n += len(m)
+		}
+	}
+	return int64(n)
 }
 
 // ramp returns a square matrix of small numbers, none of them zero.
@@ -85,7 +128,7 @@ func (m *meter) lookCopy() {
 	for i := range from {
 		from[i] = byte(i) // memory never written is all one page
 	}
-	m.copy = append(m.copy, repeat(2*float64(m.bytes), func() {
+	m.copy = append(m.copy, repeat(2*float64(m.bytes), looks, func() {
 		var all sync.WaitGroup
 		for i := range m.threads {
 			lo, hi := m.bytes*i/m.threads, m.bytes*(i+1)/m.threads
@@ -96,10 +139,10 @@ func (m *meter) lookCopy() {
 	runtime.KeepAlive(to)
 }
 
-// repeat returns the rates of some runs of f, each of so much work, after one to warm up.
-func repeat(work float64, f func()) []float64 {
+// repeat returns the rates of n runs of f, each of so much work, after one to warm up.
+func repeat(work float64, n int, f func()) []float64 {
 	f()
-	out := make([]float64, looks)
+	out := make([]float64, n)
 	for i := range out {
 		start := time.Now()
 		f()

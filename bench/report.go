@@ -35,11 +35,16 @@ type Result struct {
 	StepMS   float64 `json:"ms_per_step"` // of the median run
 	FloorRun float64 `json:"floor_tokens_per_s"`
 	Share    float64 `json:"floor_share"` // of the floor's rate that the median run reaches
-	Peak     int64   `json:"peak_bytes"`
+
+	// The same with a floor for each run, by the better of the matrix rates right before and right after it: the median of these shares.
+	ShareThen float64 `json:"floor_share_then"`
+
+	Peak int64 `json:"peak_bytes"`
 
 	Peer   float64 `json:"peer_tokens_per_s,omitempty"`   // published for this work; see docs/performance.md
 	Target float64 `json:"target_tokens_per_s,omitempty"` // wanted of this work
 
+	runs  runs
 	needs []Need
 	look  int // the last one before it, counted from 1: the next one is behind it
 }
@@ -56,25 +61,37 @@ func spreadOf(values []float64) Spread {
 	return Spread{Median: s[len(s)/2], Min: s[0], Max: s[len(s)-1]}
 }
 
-// newResult sums up runs that took so many seconds each.
-func newResult(work, shape string, tokens, steps int, seconds []float64, needs []Need) Result {
-	rates := make([]float64, len(seconds))
-	for i, s := range seconds {
+// newResult sums up runs of so many tokens each.
+func newResult(work, shape string, tokens, steps int, all runs, needs []Need) Result {
+	rates := make([]float64, len(all.seconds))
+	for i, s := range all.seconds {
 		rates[i] = float64(tokens) / s
 	}
-	r := Result{Work: work, Shape: shape, Tokens: tokens, Steps: steps, Rate: spreadOf(rates), Peak: memory().peak, needs: needs}
+	r := Result{Work: work, Shape: shape, Tokens: tokens, Steps: steps, Rate: spreadOf(rates), Peak: memory().peak, runs: all, needs: needs}
 	r.StepMS = 1000 * float64(tokens) / r.Rate.Median / float64(steps)
 	return r
 }
 
-// hold compares r with what the machine could do at best before and after it.
+// hold compares r with what the machine could do at best before and after it, and each run with what it could right before and after that.
 func (r *Result) hold(rates Rates) {
-	floor := 0.0
-	for _, n := range r.needs {
-		floor += n.Seconds(rates)
-	}
-	r.FloorRun = float64(r.Tokens) / floor
+	r.FloorRun = float64(r.Tokens) / r.floor(rates)
 	r.Share = r.Rate.Median / r.FloorRun
+	var then []float64
+	for i, m := range r.runs.matrix {
+		floor := r.floor(Rates{Matrix: Rate{Best: m}, Copy: rates.Copy})
+		then = append(then, floor/r.runs.seconds[i])
+	}
+	if len(then) > 0 {
+		r.ShareThen = spreadOf(then).Median
+	}
+}
+
+// floor returns the least seconds of a run by some rates.
+func (r *Result) floor(rates Rates) (s float64) {
+	for _, n := range r.needs {
+		s += n.Seconds(rates)
+	}
+	return s
 }
 
 // A GrowthReport is time against length.

@@ -136,6 +136,28 @@ func (b *bencher) repeat(ctx context.Context, what string, f func() (time.Durati
 	return seconds, nil
 }
 
+// runs are the measurements of a work.
+type runs struct {
+	seconds []float64
+	matrix  []float64 // the better of the machine's matrix rates right before and right after each run; none if nobody looked
+}
+
+// against is repeat with a look at the machine between the runs: who else uses it comes and goes within a second.
+func (b *bencher) against(ctx context.Context, what string, f func() (time.Duration, error)) (r runs, err error) {
+	last := b.meter.now()
+	r.seconds, err = b.repeat(ctx, what, func() (time.Duration, error) {
+		took, err := f()
+		before := last
+		last = b.meter.now()
+		r.matrix = append(r.matrix, max(before, last))
+		return took, err
+	})
+	if err == nil {
+		r.matrix = r.matrix[1:] // the first was to warm up
+	}
+	return r, err
+}
+
 func (b *bencher) tick(what string) {
 	b.done++
 	if b.o.Progress != nil {
@@ -156,6 +178,7 @@ func (b *bencher) ids(n int) []int32 {
 func (b *bencher) add(results ...Result) {
 	for _, r := range results {
 		r.look = len(b.meter.matrix) / looks
+		r.Peak -= b.meter.held()
 		b.rep.Results = append(b.rep.Results, r)
 	}
 }

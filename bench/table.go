@@ -46,7 +46,7 @@ func (r *Report) tables() (out []table) {
 }
 
 func (r *Report) works() table {
-	t := table{name: "works", head: []string{"work", "shape", "tokens/s", "min", "max", "ms a step", "floor", "of floor", "peak memory"}}
+	t := table{name: "works", head: []string{"work", "shape", "tokens/s", "min", "max", "ms a step", "floor", "of floor", "of floor then", "peak memory"}}
 	targets := false
 	for _, x := range r.Results {
 		targets = targets || x.Target > 0
@@ -57,7 +57,7 @@ func (r *Report) works() table {
 	for _, x := range r.Results {
 		row := []string{
 			x.Work, x.Shape, count(x.Rate.Median), count(x.Rate.Min), count(x.Rate.Max), fmt.Sprintf("%.2f", x.StepMS),
-			count(x.FloorRun), percent(x.Share), mebibytes(x.Peak),
+			count(x.FloorRun), percent(x.Share), percent(x.ShareThen), mebibytes(x.Peak),
 		}
 		if targets {
 			row = append(row, orNone(x.Target), orNone(x.Peer))

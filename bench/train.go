@@ -27,7 +27,7 @@ func (b *bencher) trainer(ctx context.Context, name string, s Shape, times float
 	if err != nil {
 		return err
 	}
-	seconds, err := b.repeat(ctx, fmt.Sprint(name, " ", s), func() (time.Duration, error) {
+	all, err := b.against(ctx, fmt.Sprint(name, " ", s), func() (time.Duration, error) {
 		batch := b.samples(s)
 		start := time.Now()
 		err := f(e, batch)
@@ -36,7 +36,7 @@ func (b *bencher) trainer(ctx context.Context, name string, s Shape, times float
 	if err != nil {
 		return err
 	}
-	b.add(newResult(name, s.String(), s.Tokens(), 1, seconds, b.cost.passes(s, times)))
+	b.add(newResult(name, s.String(), s.Tokens(), 1, all, b.cost.passes(s, times)))
 	return nil
 }
 
