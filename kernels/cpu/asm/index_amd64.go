@@ -8,10 +8,10 @@ package asm
 // above, and at least keep are not below. n is a multiple of eight.
 //
 //go:noescape
-func Threshold(scores *float32, n int, keep int) int32
+func Threshold(scores *float32, n int, keep int) int
 
 // AboveMask sets a bit for each of n integers that Threshold made which is above t, and one for each that is t. n is a multiple of
 // eight.
 //
 //go:noescape
-func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int32)
+func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int)

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func Threshold(scores *float32, n int, keep int) int32
+// func Threshold(scores *float32, n int, keep int) int
 // Requires: AVX, AVX2
-TEXT ·Threshold(SB), NOSPLIT, $0-28
+TEXT ·Threshold(SB), NOSPLIT, $0-32
 	MOVQ   n+8(FP), AX
 	SHLQ   $0x02, AX
 	MOVQ   keep+16(FP), CX
@@ -66,7 +66,7 @@ fewer3:
 	JMP  half2
 
 done4:
-	MOVL BX, ret+24(FP)
+	MOVQ BX, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -80,9 +80,9 @@ DATA lanes80000001<>+24(SB)/4, $0x80000001
 DATA lanes80000001<>+28(SB)/4, $0x80000001
 GLOBL lanes80000001<>(SB), RODATA|NOPTR, $32
 
-// func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int32)
+// func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int)
 // Requires: AVX, AVX2
-TEXT ·AboveMask(SB), NOSPLIT, $0-36
+TEXT ·AboveMask(SB), NOSPLIT, $0-40
 	MOVQ         above+0(FP), AX
 	MOVQ         equal+8(FP), CX
 	MOVQ         keys+16(FP), DX

@@ -5,7 +5,7 @@
 package asm
 
 // Threshold is for amd64.
-func Threshold(scores *float32, n int, keep int) int32 { panic(missing) }
+func Threshold(scores *float32, n int, keep int) int { panic(missing) }
 
 // AboveMask is for amd64.
-func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int32) { panic(missing) }
+func AboveMask(above *uint8, equal *uint8, keys *float32, n int, t int) { panic(missing) }

@@ -71,7 +71,7 @@ func (g *gen) index() {
 // threshold halves the range in which the least of the largest lies until a number parts them from the rest, or one is left: some twenty looks
 // at all numbers, each a comparison without a branch that could be guessed wrong.
 func (g *gen) threshold() {
-	g.fn("Threshold", "(scores *float32, n, keep int) int32",
+	g.fn("Threshold", "(scores *float32, n, keep int) int",
 		"Threshold turns n scores into integers of the same order, NaN the least, and returns one that fewer than keep of them are",
 		"above, and at least keep are not below. n is a multiple of eight.")
 	n, keep := g.bytes("n"), g.arg("keep")
@@ -97,7 +97,7 @@ func (g *gen) threshold() {
 	g.MOVQ(mid, end)
 	g.JMP(operand.LabelRef(again))
 	g.Label(done)
-	g.Store(least.As32(), g.ReturnIndex(0))
+	g.Store(least, g.ReturnIndex(0))
 	g.end()
 }
 
@@ -129,7 +129,7 @@ func (g *gen) countFrom(keys, n, i, from, count gp) {
 
 // aboveMask is the second half of a choice by threshold.
 func (g *gen) aboveMask() {
-	g.fn("AboveMask", "(above, equal *uint8, keys *float32, n int, t int32)",
+	g.fn("AboveMask", "(above, equal *uint8, keys *float32, n, t int)",
 		"AboveMask sets a bit for each of n integers that Threshold made which is above t, and one for each that is t. n is a multiple of",
 		"eight.")
 	above, equal, keys, n := g.arg("above"), g.arg("equal"), g.arg("keys"), g.bytes("n")
