@@ -4,7 +4,7 @@
 
 package asm
 
-// Threshold turns n scores into integers of the same order, NaN the least, and returns one that fewer than keep of them are
+// Threshold turns n scores into integers of the same order, NaN the least, and returns one that at most keep of them are
 // above, and at least keep are not below. n is a multiple of eight.
 //
 //go:noescape

@@ -33,7 +33,7 @@ func (g *gen) attendGrad() {
 	g.end()
 }
 
-// rowGrads keeps 24 channels of four rows in registers while it goes through the heads, so that what it loads of a head serves four
+// rowGrads keeps 16 channels of four rows in registers while it goes through the heads, so that what it loads of a head serves four
 // rows. A last tile of fewer rows has its last row more than once: all of them come to the same bits.
 func (g *gen) rowGrads() {
 	g.fn("RowGrads", "(drow, q, do, c *float32, rows *int32, n, heads, width, stride, vecs int)",

@@ -72,7 +72,7 @@ func (g *gen) index() {
 // at all numbers, each a comparison without a branch that could be guessed wrong.
 func (g *gen) threshold() {
 	g.fn("Threshold", "(scores *float32, n, keep int) int",
-		"Threshold turns n scores into integers of the same order, NaN the least, and returns one that fewer than keep of them are",
+		"Threshold turns n scores into integers of the same order, NaN the least, and returns one that at most keep of them are",
 		"above, and at least keep are not below. n is a multiple of eight.")
 	n, keep := g.bytes("n"), g.arg("keep")
 	scores := g.arg("scores")
