@@ -48,8 +48,11 @@ func TestRun(t *testing.T) {
 	var got []string
 	for _, x := range r.Results {
 		got = append(got, x.Work+" "+x.Shape)
-		if x.Rate.Min <= 0 || x.Rate.Min > x.Rate.Median || x.Rate.Median > x.Rate.Max || x.StepMS <= 0 || x.FloorRun <= 0 || x.Share <= 0 || x.ShareThen <= 0 || x.Peak <= 0 {
+		if x.Rate.Min <= 0 || x.Rate.Min > x.Rate.Median || x.Rate.Median > x.Rate.Max || x.StepMS <= 0 || x.FloorRun <= 0 || x.Share <= 0 || x.Peak <= 0 {
 			t.Errorf("%s %s: %+v", x.Work, x.Shape, x)
+		}
+		if long := x.Work == Score || x.Work == Train; long != (x.ShareThen > 0) {
+			t.Errorf("%s %s: share by the rates of the time is %v", x.Work, x.Shape, x.ShareThen)
 		}
 	}
 	if want := "generate prompt 3, 3 new, batch 2; decode prompt 3, 3 new, batch 2; score 1x6; train 2x4"; strings.Join(got, "; ") != want {

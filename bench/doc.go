@@ -41,8 +41,8 @@
 // a quiet one for what a machine can do that others use as well, minutes later.
 //
 // Where others come and go within seconds that still holds the median run against a machine that it did not have. So the matrix rate is also measured between
-// the runs, and "of floor then" is the median share of a floor by the better of the two rates right before and right after a run. Memory for that is not
-// counted as the work's.
+// the runs of score and train, and "of floor then" is the median share of a floor by the better of the two rates right before and right after a run. What its
+// matrices take at first is not counted as the work's memory. Generation is left alone: short runs would begin with cold caches.
 //
 // Shapes: B sequences by L tokens are written BxL.
 // Units: seconds, bytes, tokens per second, floating-point operations; JSON names carry the unit.

@@ -25,31 +25,31 @@ func (b *bencher) generate(ctx context.Context, batch int) error {
 	shape := fmt.Sprintf("prompt %d, %d new, batch %d", b.cfg.Prompt, b.cfg.New, batch)
 	tokens, prompts := batch*b.cfg.New, b.cost.prompts(batch, b.cfg.Prompt)
 	b.add(
-		newResult(Generate, shape, tokens, t.passes, t.whole, append(b.cost.steps(batch, b.cfg.Prompt+1, b.cfg.New-1), prompts)),
-		newResult(Decode, shape, tokens, b.cfg.New, t.decode, b.cost.steps(batch, b.cfg.Prompt, b.cfg.New)))
+		newResult(Generate, shape, tokens, t.passes, runs{seconds: t.whole}, append(b.cost.steps(batch, b.cfg.Prompt+1, b.cfg.New-1), prompts)),
+		newResult(Decode, shape, tokens, b.cfg.New, runs{seconds: t.decode}, b.cost.steps(batch, b.cfg.Prompt, b.cfg.New)))
 	return nil
 }
 
 // answerTimes are those of whole answers, and of the same prompts answered again from the prefix cache.
 type answerTimes struct {
-	whole, decode runs
-	passes        int // of a whole answer
+	whole, decode []float64 // seconds of each run
+	passes        int       // of a whole answer
 }
 
 // answers measures new prompts answered, and then the same ones again.
 func (b *bencher) answers(ctx context.Context, s *sampler, what string, batch int) (t answerTimes, err error) {
-	t.whole, err = b.against(ctx, what, func() (time.Duration, error) {
+	t.whole, err = b.repeat(ctx, what, func() (time.Duration, error) {
 		prompts := s.prompts(batch, b.cfg.Prompt)
 		all, n, err := s.answer(ctx, prompts, b.cfg.New, false)
 		if err != nil {
 			return 0, err
 		}
 		again, _, err := s.answer(ctx, prompts, b.cfg.New, true)
-		t.decode.seconds, t.passes = append(t.decode.seconds, again.Seconds()), n
+		t.decode, t.passes = append(t.decode, again.Seconds()), n
 		return all, err
 	})
 	if err == nil {
-		t.decode = runs{t.decode.seconds[1:], t.whole.matrix} // the first was to warm up
+		t.decode = t.decode[1:] // the first was to warm up
 	}
 	return t, err
 }

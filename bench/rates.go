@@ -43,7 +43,8 @@ type meter struct {
 	side         int // of the matrices
 	bytes        int // to copy
 	matrix, copy []float64
-	beside       *product // made when it is first asked for, and held until the next look
+	beside       *product // for looks between the runs of a work
+	held         int64    // bytes that it takes
 }
 
 func newMeter(k kernels.Backend, threads int) meter {
@@ -52,7 +53,7 @@ func newMeter(k kernels.Backend, threads int) meter {
 
 // look measures both rates a few times. All memory is given back.
 func (m *meter) look() {
-	m.beside = nil
+	m.beside, m.held = nil, 0
 	m.lookMatrix()
 	m.lookCopy()
 	debug.FreeOSMemory()
@@ -71,21 +72,17 @@ func (m *meter) lookMatrix() {
 	m.matrix = append(m.matrix, repeat(p.ops, looks, p.run)...)
 }
 
+// open makes what now needs. It is held until the next look.
+func (m *meter) open() {
+	before := memory().now
+	m.beside = newProduct(m.k, m.side)
+	m.held = max(0, memory().now-before)
+}
+
 // now returns the matrix rate of this moment: the best of a few products, of the fewest that one interruption does not spoil.
 func (m *meter) now() float64 {
 	const few = 3
-	if m.beside == nil {
-		m.beside = newProduct(m.k, m.side)
-	}
 	return slices.Max(repeat(m.beside.ops, few, m.beside.run))
-}
-
-// held returns the bytes that now keeps.
-func (m *meter) held() (n int64) {
-	if m.beside != nil {
-		n = m.beside.bytes()
-	}
-	return n
 }
 
 // A product is that of two square matrices, the second one prepared as weights are.
@@ -103,16 +100,6 @@ func newProduct(k kernels.Backend, side int) *product {
 }
 
 func (p *product) run() { p.k.Linear(p.y, p.x, p.w, 1) }
-
-func (p *product) bytes() int64 {
-	n := len(p.x.Mem) + len(p.w.Mem) + len(p.y.Mem)
-	if p.w.Layout != nil {
-		for _, m := range p.w.Layout.Memory() {
-			n += len(m)
-		}
-	}
-	return int64(n)
-}
 
 // ramp returns a square matrix of small numbers, none of them zero.
 func ramp(side int) *tensor.Tensor {

@@ -37,7 +37,8 @@ type Result struct {
 	Share    float64 `json:"floor_share"` // of the floor's rate that the median run reaches
 
 	// The same with a floor for each run, by the better of the matrix rates right before and right after it: the median of these shares.
-	ShareThen float64 `json:"floor_share_then"`
+	// Score and train alone have it: generation would begin with cold caches.
+	ShareThen float64 `json:"floor_share_then,omitempty"`
 
 	Peak int64 `json:"peak_bytes"`
 

@@ -142,7 +142,7 @@ type runs struct {
 	matrix  []float64 // the better of the machine's matrix rates right before and right after each run; none if nobody looked
 }
 
-// against is repeat with a look at the machine between the runs: who else uses it comes and goes within a second.
+// against is repeat with a look at the machine, whose meter is open, between the runs: who else uses it comes and goes within a second.
 func (b *bencher) against(ctx context.Context, what string, f func() (time.Duration, error)) (r runs, err error) {
 	last := b.meter.now()
 	r.seconds, err = b.repeat(ctx, what, func() (time.Duration, error) {
@@ -178,7 +178,7 @@ func (b *bencher) ids(n int) []int32 {
 func (b *bencher) add(results ...Result) {
 	for _, r := range results {
 		r.look = len(b.meter.matrix) / looks
-		r.Peak -= b.meter.held()
+		r.Peak -= b.meter.held
 		b.rep.Results = append(b.rep.Results, r)
 	}
 }

@@ -57,7 +57,7 @@ func (r *Report) works() table {
 	for _, x := range r.Results {
 		row := []string{
 			x.Work, x.Shape, count(x.Rate.Median), count(x.Rate.Min), count(x.Rate.Max), fmt.Sprintf("%.2f", x.StepMS),
-			count(x.FloorRun), percent(x.Share), percent(x.ShareThen), mebibytes(x.Peak),
+			count(x.FloorRun), percent(x.Share), then(x.ShareThen), mebibytes(x.Peak),
 		}
 		if targets {
 			row = append(row, orNone(x.Target), orNone(x.Peer))
@@ -66,6 +66,14 @@ func (r *Report) works() table {
 	}
 	t.note = fmt.Sprintf("median, least and most of %d runs; floors are explained by furlong help bench", r.Runs)
 	return t
+}
+
+// then returns a share by the rates of the time, where there is one.
+func then(share float64) string {
+	if share == 0 {
+		return "-"
+	}
+	return percent(share)
 }
 
 func (r *Report) growth() table {

@@ -23,6 +23,7 @@ func (b *bencher) train(ctx context.Context, s Shape) error {
 // trainer measures f on batches of a shape. What f does takes at the least so many times the arithmetic of a forward pass.
 func (b *bencher) trainer(ctx context.Context, name string, s Shape, times float64, f func(*train.Engine, []*rl.Sample) error) error {
 	b.begin()
+	b.meter.open()
 	e, err := b.engine()
 	if err != nil {
 		return err

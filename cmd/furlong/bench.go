@@ -20,7 +20,7 @@ floor: the least time a work can take. A = parameters that work on a token (all 
 forward = 2*A operations a token, plus what attention and indexer multiply over the rows that they read. Score and prompts: forward over the matrix
 rate. Train: three times forward. Decode: of each step the longer of its operations over the matrix rate and its bytes over the copy rate; bytes are
 every weight that the batch touches, and the state that each sequence reads. "generate" counts new tokens over the whole time, prompts
-included; "decode" is the same prompts again, from the prefix cache. "of floor" is the median run's share of the floor; "of floor then" holds each run
+included; "decode" is the same prompts again, from the prefix cache. "of floor" is the median run's share of the floor; "of floor then" holds each run of score and train
 against the better of the matrix rates right before and right after it, and is the median of these shares: on a shared machine a second later is another machine. Every figure is the median of the runs, after one to warm up. Peak memory is
 the largest resident set during a work.`
 
