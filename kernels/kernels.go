@@ -40,6 +40,37 @@ func Await(k Backend, until <-chan struct{}) {
 	<-until
 }
 
+// A Keeper is a Backend whose attention can keep its scores for the backward pass, which else computes them again. Kept or not, results are the same bits.
+type Keeper interface {
+	// Keeps returns how many numbers it wants to keep of a call, 0 if it had rather compute them again.
+	Keeps(q *tensor.Tensor, heads int, views ...View) int
+	// AttendKeeping is Attend, and writes to kept, which may be nil.
+	AttendKeeping(o, lse, kept, q, sink *tensor.Tensor, heads int, views ...View)
+	// AttendBackwardKept is AttendBackward after an AttendKeeping of the same arguments.
+	AttendBackwardKept(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, kept, q, sink *tensor.Tensor, heads int, views ...View)
+}
+
+// KeeperOf returns k if it is a [Keeper], or else one that keeps nothing.
+func KeeperOf(k Backend) Keeper {
+	if keeper, ok := k.(Keeper); ok {
+		return keeper
+	}
+	return forgetful{k}
+}
+
+// forgetful is a Keeper that computes again.
+type forgetful struct{ Backend }
+
+func (forgetful) Keeps(*tensor.Tensor, int, ...View) int { return 0 }
+
+func (k forgetful) AttendKeeping(o, lse, _, q, sink *tensor.Tensor, heads int, views ...View) {
+	k.Attend(o, lse, q, sink, heads, views...)
+}
+
+func (k forgetful) AttendBackwardKept(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, _, q, sink *tensor.Tensor, heads int, views ...View) {
+	k.AttendBackward(dq, dsink, dpool, do, o, lse, q, sink, heads, views...)
+}
+
 // A Grower is a Backend that can prepare some weights while they are still being written.
 type Grower interface {
 	// Grow is Prepare for as much of w as follows from its first n elements. n is 0 first, which says whether w can be prepared so, then rises to

@@ -1,6 +1,9 @@
 package ops
 
-import "furlong/tensor"
+import (
+	"furlong/kernels"
+	"furlong/tensor"
+)
 
 // RoPE returns x with the last channels of every run of dim turned by r, backwards if inverse: [T, H*dim] to the same. Only the backward pass of
 // the op that made x may still read it: without a tape it is turned where it lies.
@@ -30,17 +33,30 @@ func rope(c *Ctx, y, x *tensor.Tensor, r Rotation, dim int, inverse bool) *tenso
 // Attend returns the attention of q [T, H*D] over the rows of all views and the sink [H]: [T, H*D].
 func Attend(c *Ctx, q *tensor.Tensor, sink *tensor.Param, heads int, views ...View) *tensor.Tensor {
 	o, lse := c.New(q.Shape...), c.New(q.Rows(), heads)
-	c.K.Attend(o, lse, q, sink.Value, heads, views...)
+	k := kernels.KeeperOf(c.K)
+	kept := c.kept(k, q, heads, views)
+	k.AttendKeeping(o, lse, kept, q, sink.Value, heads, views...)
 	if c.tape != nil {
 		c.record("attend", c.inTurn(func() {
 			dpool := make([]*tensor.Tensor, len(views))
 			for i, v := range views {
 				dpool[i] = c.sum(v.Pool)
 			}
-			c.K.AttendBackward(c.sum(q), paramGrad(sink), dpool, c.Grad(o), o, lse, q, sink.Value, heads, views...)
+			k.AttendBackwardKept(c.sum(q), paramGrad(sink), dpool, c.Grad(o), o, lse, kept, q, sink.Value, heads, views...)
 		}, sink), o)
 	}
 	return o
+}
+
+// kept returns memory for the scores that k wants to keep for the backward pass, nil if there is none or k keeps nothing.
+func (c *Ctx) kept(k kernels.Keeper, q *tensor.Tensor, heads int, views []View) *tensor.Tensor {
+	if c.tape == nil {
+		return nil
+	}
+	if n := k.Keeps(q, heads, views...); n > 0 {
+		return c.New(n)
+	}
+	return nil
 }
 
 // IndexTopK returns keys cut to the k rows each query scores highest. The choice has no gradient.

@@ -20,6 +20,9 @@ type attention struct {
 	views              []kernels.View
 	pools              [][]float32
 	inside             []bool // of each view: all of its rows are in the pool
+
+	kept  []float32 // scores, if they are kept: of each query, group and row four heads
+	first []int     // of each query: its first row of kept
 }
 
 // newAttention checks queries, sink and views.
@@ -117,6 +120,11 @@ func (a *attention) four(x []float32, t, h, n int, pad []float32) []float32 {
 
 // Attend sets o and lse; see [furlong/kernels.Attention].
 func (b *Backend) Attend(o, lse, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
+	b.AttendKeeping(o, lse, nil, q, sink, heads, views...)
+}
+
+// AttendKeeping is Attend that keeps the scores; see [furlong/kernels.Keeper].
+func (b *Backend) AttendKeeping(o, lse, kept, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
 	if !b.attends(q, sink, heads, views) {
 		b.Backend.Attend(o, lse, q, sink, heads, views...)
 		return
@@ -124,6 +132,7 @@ func (b *Backend) Attend(o, lse, q, sink *tensor.Tensor, heads int, views ...ker
 	a := newAttention("attend", q, sink, heads, views)
 	want("attend", "o", o, q.Shape[0], heads*a.dim)
 	want("attend", "lse", lse, q.Shape[0], heads)
+	a.keep("attend", kept, q.Shape[0])
 	out, logs := o.F32(), lse.F32()
 	b.each(q.Shape[0], a.cost(q.Shape[0], 2), func(lo, hi int, s *scratch) {
 		a.forward(out, logs, lo, hi, s)
@@ -141,7 +150,7 @@ func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	for t := lo; t < hi; t++ {
 		for h := 0; h < a.heads; h += group {
 			q, sink := a.four(a.q, t, h, a.dim, pad), a.four(a.sink, 0, h, 1, pad[2*group*a.dim:])
-			a.softmax(e, m[i:][:group], z[i:][:group], last, q, sink, t)
+			a.softmax(e, m[i:][:group], z[i:][:group], last, q, sink, t, h)
 			to := pad[group*a.dim:][:group*a.dim]
 			if h+group <= a.heads {
 				to = out[(t*a.heads+h)*a.dim:][:group*a.dim]
@@ -165,9 +174,55 @@ func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	}
 }
 
+// keepRows is how many rows a query may read on average for its scores to be kept: a head's scores of so many take as much memory as two rows of 64
+// channels. Beyond that memory grows with the length of the sequence.
+const keepRows = 128
+
+// Keeps wants room for the scores of queries that read few rows, and for one row more, since two share a register.
+func (b *Backend) Keeps(q *tensor.Tensor, heads int, views ...kernels.View) int {
+	if !b.attends(q, q, heads, views) {
+		return 0
+	}
+	for i, v := range views {
+		wantView("attend", fmt.Sprintf("views[%d]", i), v, q.Shape[0], wide(q)/heads)
+	}
+	a := attention{views: views}
+	sum, _ := a.reads(0, q.Shape[0])
+	if sum == 0 || sum > keepRows*q.Shape[0] {
+		return 0
+	}
+	return keptSize(sum, (heads+group-1)/group)
+}
+
+func keptSize(reads, groups int) int { return (reads*groups + 1) * group }
+
+// keep has scores written to, or read from, kept, unless it is nil.
+func (a *attention) keep(kernel string, kept *tensor.Tensor, queries int) {
+	if kept == nil {
+		return
+	}
+	a.first = make([]int, queries)
+	sum := 0
+	for t := range a.first {
+		n, _ := a.reads(t, t+1)
+		a.first[t], sum = sum, sum+n
+	}
+	a.kept = kept.F32()
+	wantLen(kernel, "kept", len(a.kept), keptSize(sum, a.groups))
+}
+
+// keptOf returns the scores kept of query t, n rows and the group of head h; nil if none are.
+func (a *attention) keptOf(t, h, n int) []float32 {
+	if a.kept == nil {
+		return nil
+	}
+	return a.kept[(a.first[t]*a.groups+h/group*n)*group:][:n*group]
+}
+
 // softmax sets e to the exponentials of query t, [rows, 4], m to the maxima, z to the sums and last to the sink's exponentials.
-func (a *attention) softmax(e, m, z, last, q, sink []float32, t int) {
+func (a *attention) softmax(e, m, z, last, q, sink []float32, t, h int) {
 	n := a.scores(e, q, a.scale, t)
+	copy(a.keptOf(t, h, n), e)
 	asm.Softmax(&e[0], &m[0], &z[0], &last[0], &sink[0], n)
 }
 

@@ -35,6 +35,11 @@ const mostCoefs = 1 << 15
 
 // AttendBackward adds to dq, dsink and dpool; see [furlong/kernels.Attention].
 func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
+	b.AttendBackwardKept(dq, dsink, dpool, do, o, lse, nil, q, sink, heads, views...)
+}
+
+// AttendBackwardKept is AttendBackward with the scores that AttendKeeping kept; see [furlong/kernels.Keeper].
+func (b *Backend) AttendBackwardKept(dq, dsink *tensor.Tensor, dpool []*tensor.Tensor, do, o, lse, kept, q, sink *tensor.Tensor, heads int, views ...kernels.View) {
 	if !b.attends(q, sink, heads, views) {
 		b.Backend.AttendBackward(dq, dsink, dpool, do, o, lse, q, sink, heads, views...)
 		return
@@ -42,6 +47,7 @@ func (b *Backend) AttendBackward(dq, dsink *tensor.Tensor, dpool []*tensor.Tenso
 	const kernel = "attend backward"
 	a := newAttention(kernel, q, sink, heads, views)
 	rows := q.Shape[0]
+	a.keep(kernel, kept, rows)
 	want(kernel, "do", do, rows, heads*a.dim)
 	want(kernel, "o", o, rows, heads*a.dim)
 	want(kernel, "lse", lse, rows, heads)
@@ -127,7 +133,7 @@ func (g *attentionGrad) block(b *Backend, rows int) {
 // queries is the first phase of queries lo up to hi.
 func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 	_, most := g.reads(lo, hi)
-	l, dp := s.f32((most+2)*group), s.f32((most+2)*group)
+	again, dp := s.f32((most+2)*group), s.f32((most+2)*group)
 	pad := s.f32((3*g.dim + 2) * group)
 	q, do, dq, small := pad[:group*g.dim], pad[group*g.dim:], pad[2*group*g.dim:], pad[3*group*g.dim:]
 	n, base := (hi-lo)*g.heads, (lo-g.lo)*g.heads
@@ -135,12 +141,16 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 	g.sinkTerms(lo, hi, s)
 	for t := lo; t < hi; t++ {
 		for h := 0; h < g.heads; h += group {
-			n := g.scores(l, g.four(g.q, t, h, g.dim, q), g.scale, t)
+			n := g.scores(dp, g.four(g.do, t, h, g.dim, do), 1, t)
 			if n == 0 {
 				g.noGrad(t, h)
 				continue
 			}
-			g.scores(dp, g.four(g.do, t, h, g.dim, do), 1, t)
+			l := g.keptOf(t, h, n)
+			if l == nil {
+				l = again
+				g.scores(l, g.four(g.q, t, h, g.dim, q), g.scale, t)
+			}
 			stride := g.stride()
 			c := g.coefs[int(g.start[t-g.lo])*stride+2*h:]
 			lse := g.four(g.lse, t, h, 1, small)

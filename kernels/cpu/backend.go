@@ -26,6 +26,7 @@ type Backend struct {
 var (
 	_ kernels.Backend = (*Backend)(nil)
 	_ kernels.Lender  = (*Backend)(nil)
+	_ kernels.Keeper  = (*Backend)(nil)
 )
 
 // Options say how a Backend uses the machine. The zero value is good for a process that has it to itself.

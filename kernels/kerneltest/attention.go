@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"fmt"
+	"math"
 
 	"furlong/dtype"
 	"furlong/kernels"
@@ -66,9 +67,62 @@ func (x attention) backward(g gen, k kernels.Backend) call {
 	}
 }
 
+// keeping is forward through a [kernels.Keeper].
+func (x attention) keeping() call {
+	c := x.forward()
+	c.name = "AttendKeeping " + x.String()
+	c.run = func(k kernels.Backend, a args) {
+		views := x.views(a.in[2], a.in[3], a.lo, a.hi)
+		keeper, kept := x.room(k, a.in[0], views)
+		keeper.AttendKeeping(a.out[0], a.out[1], kept, a.in[0], a.in[1], x.heads, views...)
+	}
+	return c
+}
+
+// kept is backward after a forward pass that kept what it liked.
+func (x attention) kept(g gen, k kernels.Backend) call {
+	c := x.backward(g, k)
+	c.name = "AttendBackwardKept " + x.String()
+	c.run = func(k kernels.Backend, a args) {
+		views := x.views(a.in[5], a.in[6], a.lo, a.hi)
+		keeper, kept := x.room(k, a.in[3], views)
+		o, lse := tensor.New(dtype.F32, a.in[1].Shape...), tensor.New(dtype.F32, a.in[2].Shape...)
+		keeper.AttendKeeping(o, lse, kept, a.in[3], a.in[4], x.heads, views...)
+		keeper.AttendBackwardKept(a.grad[0], a.grad[1], a.grad[2:], a.in[0], a.in[1], a.in[2], kept, a.in[3], a.in[4], x.heads, views...)
+	}
+	return c
+}
+
+// room returns memory for what k keeps, which holds no number yet.
+func (x attention) room(k kernels.Backend, q *tensor.Tensor, views []kernels.View) (kernels.Keeper, *tensor.Tensor) {
+	keeper := kernels.KeeperOf(k)
+	n := keeper.Keeps(q, x.heads, views...)
+	if n == 0 {
+		return keeper, nil
+	}
+	kept := tensor.New(dtype.F32, n)
+	for i := range kept.F32() {
+		kept.F32()[i] = float32(math.NaN())
+	}
+	return keeper, kept
+}
+
+// attentionShapes are rows, heads, channels, reach and entries.
+var attentionShapes = [][5]int{{1, 1, 1, 1, 0}, {2, 1, 7, 3, 2}, {3, 2, 8, 4, 1}, {5, 3, 9, 2, 4}, {7, 2, 16, 5, 9}, {8, 4, 24, 8, 3}, {13, 3, 33, 6, 20}, {64, 2, 80, 16, 40}, {0, 2, 8, 2, 1}}
+
+// keeperCalls are attention's with what a [kernels.Keeper] keeps between them.
+func keeperCalls(g gen, k kernels.Backend) []call {
+	var calls []call
+	for _, s := range append(attentionShapes, [5]int{6, 8, 16, 3, 2}, [5]int{3, 4, 8, 200, 90}) { // two whole groups of heads, and many rows
+		x := newAttention(g, s[0], s[1], s[2], s[3], s[4], 0.5)
+		calls = append(calls, x.keeping(), x.kept(g, k))
+	}
+	return calls
+}
+
 func attentionCalls(g gen, k kernels.Backend) []call {
 	var calls []call
-	for _, s := range [][5]int{{1, 1, 1, 1, 0}, {2, 1, 7, 3, 2}, {3, 2, 8, 4, 1}, {5, 3, 9, 2, 4}, {7, 2, 16, 5, 9}, {8, 4, 24, 8, 3}, {13, 3, 33, 6, 20}, {64, 2, 80, 16, 40}, {0, 2, 8, 2, 1}} {
+	for _, s := range attentionShapes {
 		for _, scale := range []float64{0.5, 8} { // 8: some exponentials are zero
 			x := newAttention(g, s[0], s[1], s[2], s[3], s[4], scale)
 			calls = append(calls, x.forward(), x.backward(g, k))
@@ -85,8 +139,9 @@ func testBlind(t reporter, k kernels.Backend) {
 	for i := 0; i < 9; i += 3 {
 		x.near.Hi[i], x.far.Hi[i] = x.near.Lo[i], x.far.Lo[i]
 	}
-	x.forward().check(t, k)
-	x.backward(g, k).check(t, k)
+	for _, c := range []call{x.forward(), x.backward(g, k), x.keeping(), x.kept(g, k)} {
+		c.check(t, k)
+	}
 }
 
 // indexTopK puts the rows chosen into an output: rows of the pool, then -1.

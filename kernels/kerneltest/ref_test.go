@@ -29,6 +29,8 @@ func TestBits(t *testing.T) {
 		"moe":       0xd29b17fd17886945,
 		"head":      0x3cbf905289f82703,
 		"codes":     0x3fbf58c98b50f4e9,
+
+		"kept scores": 0xd39ad7293092ccde,
 	}
 	k := ref.New[float32]()
 	for _, f := range families(k) {
