@@ -94,8 +94,8 @@ func bodies(t *testing.T, dir string) []string {
 	return names
 }
 
-// told returns every sample of a body as text: all of it but the epoch of its versions, which counts the starts of the run, and the tokens that came
-// from a cache, which does not outlive the process.
+// told returns every sample of a body as text: all of it but the epoch of its versions, which counts the starts of the run, the tokens that came
+// from a cache, which does not outlive the process, and the number of its set, which counts sets as they come to be written; the prompt names it.
 func told(t *testing.T, dir, name string) []string {
 	t.Helper()
 	b, err := samples.OpenBody(filepath.Join(dir, rundir.SamplesDir, name))
@@ -112,7 +112,7 @@ func told(t *testing.T, dir, name string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Row.Version = rl.NewVersion(0, s.Row.Version.Count())
+		s.Row.Version, s.Row.Set = rl.NewVersion(0, s.Row.Version.Count()), 0
 		for j := range s.Versions {
 			s.Versions[j].Version = rl.NewVersion(0, s.Versions[j].Version.Count())
 		}
