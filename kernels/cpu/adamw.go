@@ -15,7 +15,7 @@ func (b *Backend) AdamW(w, m, v, g []float32, s kernels.AdamWStep) {
 	wantLen(kernel, "v", len(v), len(w))
 	wantLen(kernel, "g", len(g), len(w))
 	whole := 0
-	if b.simd {
+	if b.isa.simd() {
 		whole = len(w) &^ 7
 	}
 	step := [9]float32{s.B1, s.B2, s.C1, s.C2, s.LR, s.Keep, s.Root2, s.Eps, s.Clip}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"furlong/kernels"
-	"furlong/kernels/cpu/asm"
 	"furlong/kernels/ref"
 )
 
@@ -14,7 +13,7 @@ import (
 // same bits, slower. Several goroutines may use one Backend at once; their chunks share the helpers.
 type Backend struct {
 	*ref.Backend[float32]
-	simd  bool // assembly, or else Go
+	isa   isa
 	pool  *pool
 	jobs  sync.Pool // *job
 	grads sync.Pool // *attentionGrad
@@ -49,9 +48,9 @@ const (
 func New(threads int) *Backend { return Open(Options{Threads: threads}) }
 
 // Open returns a Backend as o says. Close ends it.
-func Open(o Options) *Backend { return open(o, asm.Available()) }
+func Open(o Options) *Backend { return open(o, best()) }
 
-func open(o Options, simd bool) *Backend {
+func open(o Options, u isa) *Backend {
 	if o.Threads <= 0 {
 		o.Threads = runtime.GOMAXPROCS(0)
 	}
@@ -59,12 +58,12 @@ func open(o Options, simd bool) *Backend {
 	if o.Sleepy {
 		looks = sleepy
 	}
-	return on(newPool(o.Threads, 1, looks, o.Now), simd)
+	return on(newPool(o.Threads, 1, looks, o.Now), u)
 }
 
 // on returns a backend whose chunks run on p.
-func on(p *pool, simd bool) *Backend {
-	b := &Backend{Backend: ref.New[float32](), simd: simd, pool: p}
+func on(p *pool, u isa) *Backend {
+	b := &Backend{Backend: ref.New[float32](), isa: u, pool: p}
 	b.jobs.New = func() any { return new(job) }
 	b.grads.New = func() any { return new(attentionGrad) }
 	return b
@@ -84,7 +83,7 @@ func (b *Backend) Split(n int) []kernels.Backend {
 	if b.splits[n] == nil {
 		p := newPool(b.pool.threads/n, n, b.pool.spin, b.pool.now)
 		for range n {
-			b.splits[n] = append(b.splits[n], on(p, b.simd))
+			b.splits[n] = append(b.splits[n], on(p, b.isa))
 		}
 	}
 	return b.splits[n]
@@ -106,10 +105,5 @@ func (b *Backend) Close() {
 // Name returns "cpu".
 func (*Backend) Name() string { return "cpu" }
 
-// Unit returns what does the arithmetic: "avx2", or "go" where there is no assembly for the machine.
-func (b *Backend) Unit() string {
-	if b.simd {
-		return "avx2"
-	}
-	return "go"
-}
+// Unit returns what does the arithmetic: "avx512", "avx2", or "go" where there is no assembly for the machine.
+func (b *Backend) Unit() string { return b.isa.String() }

@@ -36,7 +36,7 @@ func (b *Backend) prepareCodes(w *tensor.Tensor) {
 	}
 	b.each(e*blocks(n), k*panel/4, func(lo, hi int, _ *scratch) {
 		for i := lo; i < hi; i++ {
-			c.pack(b.simd, w, i)
+			c.pack(b.isa.simd(), w, i)
 		}
 	})
 }

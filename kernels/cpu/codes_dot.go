@@ -26,9 +26,9 @@ func (c *codes) mostRows() int {
 
 // few computes a block of few rows whose b is panels of codes. Panels that c has not all columns of, or that are odd or
 // left alone, are unpacked first.
-func (p *product) few(s *scratch, u block) {
+func (p *product) few(on isa, s *scratch, u block) {
 	r := &s.run
-	*r = run{product: p, block: u, simd: true}
+	*r = run{product: p, block: u, isa: on}
 	n := 1
 	if u.r1-u.r0 == 1 {
 		n = 2

@@ -69,7 +69,7 @@ func (b *Backend) whole(dims ...int) bool {
 			return false
 		}
 	}
-	return b.simd
+	return b.isa.simd()
 }
 
 // part returns the address of n elements from i on, which must exist.

@@ -79,7 +79,7 @@ func (b *Backend) Gather(y, x *tensor.Tensor, rows []int32) {
 
 // GatherBackward adds rows of dy; see [furlong/kernels.Head].
 func (b *Backend) GatherBackward(dx, dy *tensor.Tensor, rows []int32) {
-	if dx == nil || !b.simd {
+	if dx == nil || !b.isa.simd() {
 		b.Backend.GatherBackward(dx, dy, rows)
 		return
 	}

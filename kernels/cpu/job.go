@@ -2,7 +2,7 @@ package cpu
 
 // A job is the products of one kernel, cut into blocks that run in any order.
 type job struct {
-	simd     bool
+	isa      isa
 	products []product
 	blocks   []block
 }
@@ -18,7 +18,7 @@ const (
 // job returns an empty job to fill.
 func (b *Backend) job() *job {
 	j := b.jobs.Get().(*job)
-	j.simd, j.products, j.blocks = b.simd, j.products[:0], j.blocks[:0]
+	j.isa, j.products, j.blocks = b.isa, j.products[:0], j.blocks[:0]
 	return j
 }
 
@@ -55,7 +55,7 @@ func (b *Backend) do(j *job) {
 
 func (j *job) chunk(i int, s *scratch) {
 	u := j.blocks[i]
-	j.products[u.product].compute(j.simd, s, u)
+	j.products[u.product].compute(j.isa, s, u)
 }
 
 // work returns the multiply-adds of p.

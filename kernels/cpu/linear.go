@@ -16,7 +16,7 @@ func (b *Backend) Linear(y, x, w *tensor.Tensor, groups int) {
 	var j *job
 	for g := range groups {
 		q := forward(y.F32()[g*n:], groups*n, x.F32()[g*k:], groups*k, p.operand(0, g*n), t, n, k)
-		if !q.atOnce(b.simd, groups*q.work()) {
+		if !q.atOnce(b.isa, groups*q.work()) {
 			j = b.put(j, q)
 		}
 	}
@@ -70,7 +70,7 @@ func (b *Backend) ExpertLinear(y, x, w *tensor.Tensor, off []int32) {
 			continue
 		}
 		q := forward(y.F32()[lo*n:], n, x.F32()[lo*k:], k, p.operand(e, 0), rows, n, k)
-		if !q.atOnce(b.simd, x.Len()*n) {
+		if !q.atOnce(b.isa, x.Len()*n) {
 			j = b.put(j, q)
 		}
 	}

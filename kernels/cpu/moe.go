@@ -57,7 +57,7 @@ func above(v, w float32) bool { return v > w || v == v && w != w }
 
 // RouteWeights sets w to the chosen experts' shares; see [furlong/kernels.MoE].
 func (b *Backend) RouteWeights(w, logits *tensor.Tensor, choice []int32, factor float64) {
-	if !b.simd {
+	if !b.isa.simd() {
 		b.Backend.RouteWeights(w, logits, choice, factor)
 		return
 	}
@@ -105,7 +105,7 @@ func slotSum(slots []float32) (sum float32) {
 
 // RouteWeightsBackward adds to dlogits; see [furlong/kernels.MoE].
 func (b *Backend) RouteWeightsBackward(dlogits, dw, logits *tensor.Tensor, choice []int32, factor float64) {
-	if !b.simd || dlogits == nil {
+	if !b.isa.simd() || dlogits == nil {
 		b.Backend.RouteWeightsBackward(dlogits, dw, logits, choice, factor)
 		return
 	}
@@ -209,7 +209,7 @@ func checkSlots(kernel string, rows []int32, n int) {
 // DispatchAdd adds tokens to their slots; see [furlong/kernels.MoE].
 func (b *Backend) DispatchAdd(y, x *tensor.Tensor, rows []int32, k int) {
 	dim := wide(x)
-	if !b.simd || k < 1 {
+	if !b.isa.simd() || k < 1 {
 		b.Backend.DispatchAdd(y, x, rows, k)
 		return
 	}

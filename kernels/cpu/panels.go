@@ -56,7 +56,7 @@ func (b *Backend) Prepare(w *tensor.Tensor) {
 	p := panelsOf(w)
 	b.each(p.count(), p.k*panel/8, func(lo, hi int, _ *scratch) {
 		for i := lo; i < hi; i++ {
-			p.pack(b.simd, w, i)
+			p.pack(b.isa.simd(), w, i)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func (b *Backend) Grow(w *tensor.Tensor, n int) (fresh []byte, ok bool) {
 	rows := n / p.k
 	from, to := p.grown, rows/p.n*blocks(p.n)+rows%p.n/panel
 	for ; p.grown < to; p.grown++ {
-		p.pack(b.simd, w, p.grown)
+		p.pack(b.isa.simd(), w, p.grown)
 	}
 	size := p.mem.Type.Bytes(p.k * panel)
 	return p.mem.Mem[from*size : to*size], true

@@ -161,8 +161,8 @@ func TestNames(t *testing.T) {
 	if b.Name() != "cpu" {
 		t.Errorf("Name() = %q, want cpu", b.Name())
 	}
-	for simd, want := range map[bool]string{true: "avx2", false: "go"} {
-		b := open(Options{Threads: 1}, simd)
+	for set, want := range map[isa]string{avx512: "avx512", avx2: "avx2", plain: "go"} {
+		b := open(Options{Threads: 1}, set)
 		if b.Unit() != want {
 			t.Errorf("Unit() = %q, want %q", b.Unit(), want)
 		}

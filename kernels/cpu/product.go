@@ -52,21 +52,21 @@ const (
 func (p *product) panels() int { return (p.b.shift + p.n + panel - 1) / panel }
 
 // compute runs one block.
-func (p *product) compute(simd bool, s *scratch, u block) {
-	if p.low(u) && p.k*panel*(u.p1-u.p0) <= mostWork/tallest {
-		p.strips(simd, u)
+func (p *product) compute(on isa, s *scratch, u block) {
+	if p.low(on, u) && p.k*panel*(u.p1-u.p0) <= mostWork/tallest {
+		p.strips(on, u)
 		return
 	}
 	if p.add && p.cut(u) < p.k {
-		p.apart(simd, s, u)
+		p.apart(on, s, u)
 		return
 	}
-	if simd && p.b.codes != nil && u.r1-u.r0 <= tallest {
-		p.few(s, u)
+	if on.simd() && p.b.codes != nil && u.r1-u.r0 <= tallest {
+		p.few(on, s, u)
 		return
 	}
 	r := &s.run
-	*r = run{product: p, block: u, simd: simd}
+	*r = run{product: p, block: u, isa: on}
 	r.all(s, p.cut(u))
 }
 
@@ -90,7 +90,7 @@ func (p *product) cut(u block) int {
 }
 
 // apart computes a block whose sums come in pieces and are added to c: in memory of its own first.
-func (p *product) apart(simd bool, s *scratch, u block) {
+func (p *product) apart(on isa, s *scratch, u block) {
 	rows, width := u.r1-u.r0, panel*(u.p1-u.p0)
 	sum := s.f32(rows * width)
 	s.part = *p
@@ -99,7 +99,7 @@ func (p *product) apart(simd bool, s *scratch, u block) {
 	q.a, q.m = p.a[u.r0*p.as:], rows
 	q.b = p.b.from(panel * u.p0)
 	q.n = min(p.n-panel*u.p0, width)
-	q.compute(simd, s, block{r1: rows, p1: u.p1 - u.p0})
+	q.compute(on, s, block{r1: rows, p1: u.p1 - u.p0})
 	for i := range rows {
 		row := p.c[(u.r0+i)*p.cs+panel*u.p0:][:q.n]
 		for j, x := range sum[i*width:][:q.n] {

@@ -21,7 +21,7 @@ func add(y, a, b []float32) {
 
 // Add sets y = a + b; see [furlong/kernels.Linear].
 func (b *Backend) Add(y, p, q *tensor.Tensor) {
-	if !b.simd {
+	if !b.isa.simd() {
 		b.Backend.Add(y, p, q)
 		return
 	}
@@ -58,7 +58,7 @@ func (b *Backend) Join(y, p, q *tensor.Tensor) {
 
 // JoinBackward adds the two parts of dy to dp and dq; see [furlong/kernels.Linear].
 func (b *Backend) JoinBackward(dp, dq, dy *tensor.Tensor) {
-	if !b.simd || dp == nil || dq == nil {
+	if !b.isa.simd() || dp == nil || dq == nil {
 		b.Backend.JoinBackward(dp, dq, dy)
 		return
 	}

@@ -140,7 +140,7 @@ func TestIndexOrder(t *testing.T) {
 // TestBadRows wants a row outside of its pool named before it is read.
 func TestBadRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
-	b := open(Options{Threads: 2, Sleepy: true}, true)
+	b := open(Options{Threads: 2, Sleepy: true}, best())
 	defer b.Close()
 	pool, x := random(r, 20, 16), random(r, 1, 64)
 	for _, bad := range []int32{20, -1, math.MaxInt32} {

@@ -4,8 +4,8 @@ package cpu
 type run struct {
 	*product
 	block
-	simd bool
-	t    tile
+	isa isa
+	t   tile
 
 	m0, rows int // rows of the piece
 	k0, kc   int // its part of k
@@ -119,7 +119,7 @@ func (r *run) turnA() {
 		n := min(few, r.kc-k)
 		r.eachTile(tallest, func(row, height, tiles int) {
 			for range tiles {
-				packTile(r.simd, r.copyA[row*r.kc+k*height:], r.first[row+k*r.ak:], n, r.ak, height)
+				packTile(r.isa.simd(), r.copyA[row*r.kc+k*height:], r.first[row+k*r.ak:], n, r.ak, height)
 				row += height
 			}
 		})
@@ -154,33 +154,14 @@ func (r *run) sweep() {
 
 // abreast returns how many vectors a tile takes at once from panel p on: low tiles take more, to have enough chains.
 func (r *run) abreast(p int) int {
-	if p+2 <= r.q1 && r.left(p) == 3*vec && panel*p >= r.b.shift && !(r.copyA != nil && r.turned()) {
+	if p+2 <= r.q1 && r.left(p) == 3*vec && panel*p >= r.b.shift && (r.isa.tall(3) == tallest || !(r.copyA != nil && r.turned())) {
 		return 3
 	}
-	n := abreast(r.rows)
+	n := r.isa.abreast(r.rows)
 	for n > 1 && (p+n > r.q1 || !r.inside(p, n)) {
 		n /= 2
 	}
 	return 2 * n
-}
-
-// abreast returns how many panels a tile of so many rows takes at once.
-func abreast(rows int) int {
-	switch {
-	case rows == 1:
-		return widest
-	case rows <= 3:
-		return 2
-	}
-	return 1
-}
-
-// tallOf returns the rows of the tallest tile of so many vectors.
-func tallOf(vecs int) int {
-	if vecs == 3 {
-		return 4
-	}
-	return tallest
 }
 
 // left returns how many columns c has from panel p on.
@@ -215,7 +196,7 @@ func (r *run) fill() {
 	p := r.q0
 	if r.b.rows != nil {
 		if whole := min(r.q1, r.n/panel); whole > p {
-			packPanels(r.simd, r.copyB, r.b.rows[r.k0*r.b.ld+panel*p:], r.kc, whole-p, r.b.ld)
+			packPanels(r.isa.simd(), r.copyB, r.b.rows[r.k0*r.b.ld+panel*p:], r.kc, whole-p, r.b.ld)
 			p = whole
 		}
 	}
@@ -266,17 +247,17 @@ func (r *run) unpack(dst []float32, p int) {
 	b, at := &r.b, r.k0*r.b.ld+panel*p
 	switch {
 	case b.half != nil:
-		widenPanel(r.simd, dst, b.half[(p*r.k+r.k0)*panel:], r.kc)
+		widenPanel(r.isa.simd(), dst, b.half[(p*r.k+r.k0)*panel:], r.kc)
 	case b.codes != nil:
-		b.codes.unpack(r.simd, dst, b.at+p, r.k0, r.kc)
+		b.codes.unpack(r.isa.simd(), dst, b.at+p, r.k0, r.kc)
 	case b.coded != nil:
-		codeRows(r.simd, dst, b.coded, b.at+at, min(panel, r.n-panel*p), r.kc)
+		codeRows(r.isa.simd(), dst, b.coded, b.at+at, min(panel, r.n-panel*p), r.kc)
 	case panel*(p+1) > r.n:
 		b.packEdge(dst, at, r.n-panel*p, r.kc)
 	case b.rows != nil:
-		packRows(r.simd, dst, b.rows[at:], r.kc, b.ld)
+		packRows(r.isa.simd(), dst, b.rows[at:], r.kc, b.ld)
 	default:
-		widenRows(r.simd, dst, b.short[at:], r.kc, b.ld)
+		widenRows(r.isa.simd(), dst, b.short[at:], r.kc, b.ld)
 	}
 }
 
@@ -303,12 +284,12 @@ func (r *run) eachTile(tall int, f func(row, height, n int)) {
 
 // tiles multiplies the piece's rows with m times vecs vectors at hand into dst.
 func (r *run) tiles(dst []float32, cs, vecs, m int) {
-	r.eachTile(tallOf(vecs), func(row, height, n int) {
+	r.eachTile(r.isa.tall(vecs), func(row, height, n int) {
 		t := &r.t
 		t.rows, t.n, t.vecs, t.m = height, n, vecs, m
 		t.c, t.cs = dst[row*cs:], cs
 		r.tileA(row, height)
-		t.multiply(r.simd)
+		t.multiply(r.isa)
 	})
 }
 

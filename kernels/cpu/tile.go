@@ -46,12 +46,15 @@ func (t *tile) check() {
 	}
 }
 
-// multiply runs t in assembly if simd, else in Go.
-func (t *tile) multiply(simd bool) {
+// multiply runs t with an instruction set.
+func (t *tile) multiply(on isa) {
 	t.check()
-	if simd {
-		t.avx2()
-		return
+	switch on {
+	case avx512:
+		t.call(&bySixteen)
+	case avx2:
+		t.call(&byEight)
+	default:
+		t.plain()
 	}
-	t.plain()
 }

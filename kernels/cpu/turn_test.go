@@ -15,9 +15,9 @@ func TestLayoutsAreTheSameInBothUnits(t *testing.T) {
 	if !asm.Available() {
 		t.Skip("no assembly on this machine")
 	}
-	fast, plain := open(Options{Threads: 2, Sleepy: true}, true), open(Options{Threads: 1}, false)
+	fast, slow := open(Options{Threads: 2, Sleepy: true}, best()), open(Options{Threads: 1}, plain)
 	defer fast.Close()
-	defer plain.Close()
+	defer slow.Close()
 	r := rand.NewChaCha8([32]byte{1})
 	for _, shape := range [][]int{{16, 16}, {16, 64}, {5, 64}, {35, 48}, {64, 70}, {32, 34}, {33, 514}, {3, 32, 192}, {2, 40, 98}, {16, 2 * (3*mostTurned + 16)}} {
 		for _, w := range []*tensor.Tensor{
@@ -33,7 +33,7 @@ func TestLayoutsAreTheSameInBothUnits(t *testing.T) {
 				if rare && w.Type == dtype.E4M3 {
 					tame(w.Mem)
 				}
-				checkLayouts(t, w, fast, plain)
+				checkLayouts(t, w, fast, slow)
 			}
 		}
 	}
@@ -49,7 +49,7 @@ func tame(codes []byte) {
 	codes[len(codes)-3] = 0xff
 }
 
-func checkLayouts(t *testing.T, w *tensor.Tensor, fast, plain *Backend) {
+func checkLayouts(t *testing.T, w *tensor.Tensor, fast, slow *Backend) {
 	t.Helper()
 	a, b := w.Clone(), w.Clone()
 	fast.Prepare(a)
@@ -59,7 +59,7 @@ func checkLayouts(t *testing.T, w *tensor.Tensor, fast, plain *Backend) {
 		}
 	}
 	fast.Prepare(a)
-	plain.Prepare(b)
+	slow.Prepare(b)
 	for i, want := range b.Layout.Memory() {
 		if got := a.Layout.Memory()[i]; !bytes.Equal(got, want) {
 			t.Errorf("%v: part %d of the layout is not what the Go code makes", w, i)

@@ -26,27 +26,29 @@ type gen struct {
 type family struct {
 	name  string
 	build func(*gen)
+	wide  bool // AVX-512
 }
 
 var families = []family{
-	{"adamw", (*gen).adamW},
-	{"attend", (*gen).attend},
-	{"codes", (*gen).codes},
-	{"gemm", (*gen).gemm},
-	{"head", (*gen).head},
-	{"hyper", (*gen).hyper},
-	{"index", (*gen).index},
-	{"maps", (*gen).maps},
-	{"norm", (*gen).norm},
-	{"panels", (*gen).panels},
-	{"pause", (*gen).pause},
-	{"pool", (*gen).pool},
-	{"quant", (*gen).quant},
-	{"rope", (*gen).rope},
-	{"round", (*gen).round},
-	{"rows", (*gen).rows},
-	{"streams", (*gen).streams},
-	{"swiglu", (*gen).swiglu},
+	{"adamw", (*gen).adamW, false},
+	{"attend", (*gen).attend, false},
+	{"codes", (*gen).codes, false},
+	{"gemm", (*gen).gemm, false},
+	{"gemm_wide", (*gen).gemmWide, true},
+	{"head", (*gen).head, false},
+	{"hyper", (*gen).hyper, false},
+	{"index", (*gen).index, false},
+	{"maps", (*gen).maps, false},
+	{"norm", (*gen).norm, false},
+	{"panels", (*gen).panels, false},
+	{"pause", (*gen).pause, false},
+	{"pool", (*gen).pool, false},
+	{"quant", (*gen).quant, false},
+	{"rope", (*gen).rope, false},
+	{"round", (*gen).round, false},
+	{"rows", (*gen).rows, false},
+	{"streams", (*gen).streams, false},
+	{"swiglu", (*gen).swiglu, false},
 }
 
 // generate returns the text of each file.
@@ -86,6 +88,9 @@ func (fam family) generate(files map[string][]byte) error {
 		return err
 	}
 	files[fam.name+"_amd64.s"], files[fam.name+"_amd64.go"], files[fam.name+"_other.go"] = asm, stubs, other
+	if fam.wide {
+		return nil
+	}
 	return refuseWide(asm)
 }
 

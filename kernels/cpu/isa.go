@@ -1,0 +1,47 @@
+package cpu
+
+import "furlong/kernels/cpu/asm"
+
+// An isa is the instruction set that does the arithmetic. All give the same bits.
+type isa int
+
+const (
+	plain  isa = iota // Go
+	avx2              // vectors of eight
+	avx512            // products by vectors of sixteen, all else by eight
+)
+
+// best returns the fastest of this machine.
+func best() isa {
+	switch {
+	case asm.Wide():
+		return avx512
+	case asm.Available():
+		return avx2
+	}
+	return plain
+}
+
+// simd reports whether i is assembly.
+func (i isa) simd() bool { return i != plain }
+
+func (i isa) String() string { return [...]string{"go", "avx2", "avx512"}[i] }
+
+// abreast returns how many panels a tile of so many rows takes at once.
+func (i isa) abreast(rows int) int {
+	switch {
+	case rows == 1 || i == avx512:
+		return widest
+	case rows <= 3:
+		return 2
+	}
+	return 1
+}
+
+// tall returns the rows of the tallest tile of so many vectors.
+func (i isa) tall(vecs int) int {
+	if vecs == 3 && i != avx512 {
+		return 4
+	}
+	return tallest
+}
