@@ -14,6 +14,7 @@ const group = 4
 
 // An attention is the shapes and inputs of one call.
 type attention struct {
+	isa                isa
 	heads, groups, dim int
 	scale              float32
 	q, sink            []float32
@@ -26,12 +27,12 @@ type attention struct {
 }
 
 // newAttention checks queries, sink and views.
-func newAttention(kernel string, q, sink *tensor.Tensor, heads int, views []kernels.View) *attention {
+func (b *Backend) newAttention(kernel string, q, sink *tensor.Tensor, heads int, views []kernels.View) *attention {
 	if heads < 1 || wide(q)%heads != 0 {
 		panic(fmt.Sprintf("%s: q is %s, want [T, %d*D]", kernel, dims(q.Shape), heads))
 	}
 	dim := wide(q) / heads
-	a := &attention{heads: heads, groups: (heads + group - 1) / group, dim: dim, scale: rootScale(dim), q: q.F32(), sink: sink.F32(), views: views}
+	a := &attention{isa: b.isa, heads: heads, groups: (heads + group - 1) / group, dim: dim, scale: rootScale(dim), q: q.F32(), sink: sink.F32(), views: views}
 	want(kernel, "sink", sink, heads, 1)
 	for i, v := range views {
 		wantView(kernel, fmt.Sprintf("views[%d]", i), v, q.Shape[0], dim)
@@ -129,7 +130,7 @@ func (b *Backend) AttendKeeping(o, lse, kept, q, sink *tensor.Tensor, heads int,
 		b.Backend.Attend(o, lse, q, sink, heads, views...)
 		return
 	}
-	a := newAttention("attend", q, sink, heads, views)
+	a := b.newAttention("attend", q, sink, heads, views)
 	want("attend", "o", o, q.Shape[0], heads*a.dim)
 	want("attend", "lse", lse, q.Shape[0], heads)
 	a.keep("attend", kept, q.Shape[0])
@@ -143,14 +144,14 @@ func (b *Backend) AttendKeeping(o, lse, kept, q, sink *tensor.Tensor, heads int,
 func (a *attention) forward(out, logs []float32, lo, hi int, s *scratch) {
 	_, most := a.reads(lo, hi)
 	e := s.f32((most + 2) * group)
-	pad, ones, last := s.f32(3*group*a.dim), s.ones(a.dim), s.f32(group)
+	pad, ones, last, pairs := s.f32(3*group*a.dim), s.ones(a.dim), s.f32(group), s.f32(group*a.dim)
 	sums := (hi - lo) * a.groups * group
 	m, z := s.f32(sums), s.f32((sums+7)&^7)
 	i := 0
 	for t := lo; t < hi; t++ {
 		for h := 0; h < a.heads; h += group {
 			q, sink := a.four(a.q, t, h, a.dim, pad), a.four(a.sink, 0, h, 1, pad[2*group*a.dim:])
-			a.softmax(e, m[i:][:group], z[i:][:group], last, q, sink, t, h)
+			a.softmax(e, m[i:][:group], z[i:][:group], last, q, sink, pairs, t, h)
 			to := pad[group*a.dim:][:group*a.dim]
 			if h+group <= a.heads {
 				to = out[(t*a.heads+h)*a.dim:][:group*a.dim]
@@ -220,22 +221,22 @@ func (a *attention) keptOf(t, h, n int) []float32 {
 }
 
 // softmax sets e to the exponentials of query t, [rows, 4], m to the maxima, z to the sums and last to the sink's exponentials.
-func (a *attention) softmax(e, m, z, last, q, sink []float32, t, h int) {
-	n := a.scores(e, q, a.scale, t)
+func (a *attention) softmax(e, m, z, last, q, sink, pairs []float32, t, h int) {
+	n := a.scores(e, q, pairs, a.scale, t)
 	copy(a.keptOf(t, h, n), e)
 	asm.Softmax(&e[0], &m[0], &z[0], &last[0], &sink[0], n)
 }
 
 // scores sets d to the dots of four heads with the rows of query t, times scale, and returns the number of rows. If that
 // is odd the last row stands twice, since two rows share a register.
-func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
+func (a *attention) scores(d, q, pairs []float32, scale float32, t int) (n int) {
 	for i := range a.views {
 		if rows := a.views[i].At(t); len(rows) > 0 {
 			if !a.inside[i] {
 				checkRows(rows, len(a.pools[i])/a.dim)
 			}
 			next, left := a.soon(i, t, rows)
-			asm.Scores(part(d, n*group, (len(rows)+len(rows)&1)*group), &q[0], &a.pools[i][0], &rows[0], len(rows), a.dim, scale, next, left)
+			a.isa.scores(d[n*group:], q, pairs, a.pools[i], rows, a.dim, scale, next, left)
 			n += len(rows)
 		}
 	}
@@ -243,6 +244,17 @@ func (a *attention) scores(d, q []float32, scale float32, t int) (n int) {
 		copy(d[n*group:][:group], d[(n-1)*group:])
 	}
 	return n
+}
+
+// scores sets d to the dots of four heads' q with rows of a pool, times scale, and has the first left rows of next fetched meanwhile. With an odd number of
+// rows it writes one more. pairs is room for another q.
+func (i isa) scores(d, q, pairs, pool []float32, rows []int32, dim int, scale float32, next *int32, left int) {
+	to := part(d, 0, (len(rows)+len(rows)&1)*group)
+	if i == avx512 {
+		asm.ScoresWide(to, &q[0], part(pairs, 0, group*dim), &pool[0], &rows[0], len(rows), dim, scale, next, left)
+		return
+	}
+	asm.Scores(to, &q[0], &pool[0], &rows[0], len(rows), dim, scale, next, left)
 }
 
 // soon returns the rows of view i worth fetching while query t goes through rows: those that the next query reads besides, or the
@@ -267,10 +279,10 @@ func (a *attention) soon(i, t int, rows []int32) (*int32, int) {
 
 // values adds last to z, the sums of e, and sets o of four heads to the sums of rows weighted by e, divided by z.
 func (a *attention) values(o, z, e, ones, last []float32, t int) {
-	n := 0
+	n, sum := 0, either(a.isa.takes(a.dim), asm.ValuesWide, asm.Values)
 	for i := range a.views {
 		if rows := a.views[i].At(t); len(rows) > 0 {
-			asm.Values(&o[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
+			sum(&o[0], &e[n*group], &a.pools[i][0], &rows[0], len(rows), a.dim, group, min(n, 1))
 			n += len(rows)
 		}
 	}

@@ -45,7 +45,7 @@ func (b *Backend) AttendBackwardKept(dq, dsink *tensor.Tensor, dpool []*tensor.T
 		return
 	}
 	const kernel = "attend backward"
-	a := newAttention(kernel, q, sink, heads, views)
+	a := b.newAttention(kernel, q, sink, heads, views)
 	rows := q.Shape[0]
 	a.keep(kernel, kept, rows)
 	want(kernel, "do", do, rows, heads*a.dim)
@@ -133,7 +133,7 @@ func (g *attentionGrad) block(b *Backend, rows int) {
 // queries is the first phase of queries lo up to hi.
 func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 	_, most := g.reads(lo, hi)
-	again, dp := s.f32((most+2)*group), s.f32((most+2)*group)
+	again, dp, pairs := s.f32((most+2)*group), s.f32((most+2)*group), s.f32(group*g.dim)
 	pad := s.f32((3*g.dim + 2) * group)
 	q, do, dq, small := pad[:group*g.dim], pad[group*g.dim:], pad[2*group*g.dim:], pad[3*group*g.dim:]
 	n, base := (hi-lo)*g.heads, (lo-g.lo)*g.heads
@@ -141,7 +141,7 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 	g.sinkTerms(lo, hi, s)
 	for t := lo; t < hi; t++ {
 		for h := 0; h < g.heads; h += group {
-			n := g.scores(dp, g.four(g.do, t, h, g.dim, do), 1, t)
+			n := g.scores(dp, g.four(g.do, t, h, g.dim, do), pairs, 1, t)
 			if n == 0 {
 				g.noGrad(t, h)
 				continue
@@ -149,7 +149,7 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 			l := g.keptOf(t, h, n)
 			if l == nil {
 				l = again
-				g.scores(l, g.four(g.q, t, h, g.dim, q), g.scale, t)
+				g.scores(l, g.four(g.q, t, h, g.dim, q), pairs, g.scale, t)
 			}
 			stride := g.stride()
 			c := g.coefs[int(g.start[t-g.lo])*stride+2*h:]
@@ -165,12 +165,13 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 // queryGrad adds the chain of g*row to dq of a group of heads, by way of sum unless it is the first and there is room for it.
 func (g *attentionGrad) queryGrad(sum, c []float32, t, h int) {
 	n, stride, to := 0, g.stride(), g.group(t, h)
+	weigh := either(g.isa.takes(g.dim), asm.QueryGradWide, asm.QueryGrad)
 	if g.first && len(to) == group*g.dim {
 		sum = to
 	}
 	for i := range g.views {
 		if rows := g.views[i].At(t); len(rows) > 0 {
-			asm.QueryGrad(&sum[0], &c[n*stride], &g.pools[i][0], &rows[0], len(rows), g.dim, stride, min(n, 1))
+			weigh(&sum[0], &c[n*stride], &g.pools[i][0], &rows[0], len(rows), g.dim, stride, min(n, 1))
 			n += len(rows)
 		}
 	}

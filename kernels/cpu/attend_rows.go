@@ -120,12 +120,16 @@ func within(rows []int32, first, end int) (lo, hi int) {
 
 // query adds to different rows that query t reads, whose coefficients begin at row at.
 func (p *poolGrad) query(g *attentionGrad, t int, rows []int32, at, from, to int) {
-	const bytes, lanes = 4, 8
+	const bytes = 4
+	add, lanes := asm.RowGrads, vec
+	if g.isa.takes(to - from) {
+		add, lanes = asm.RowGradsWide, 2*vec
+	}
 	q := t*g.heads*g.dim + from
 	most := max(rowTile, mostCost/(g.heads*(to-from)*2)&^(rowTile-1))
 	for len(rows) > 0 {
 		n := min(len(rows), most)
-		asm.RowGrads(&p.grad[from], &g.q[q], &g.do[q], &g.coefs[at*g.stride()], &rows[0], n, g.heads, bytes*g.dim, bytes*g.stride(), (to-from)/lanes)
+		add(&p.grad[from], &g.q[q], &g.do[q], &g.coefs[at*g.stride()], &rows[0], n, g.heads, bytes*g.dim, bytes*g.stride(), (to-from)/lanes)
 		rows, at = rows[n:], at+n
 	}
 }

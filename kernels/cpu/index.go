@@ -22,7 +22,7 @@ func (b *Backend) IndexTopK(q, w *tensor.Tensor, heads int, keys kernels.View, k
 	rows, dim := q.Shape[0], wide(q)/heads
 	want(kernel, "w", w, rows, heads)
 	wantView(kernel, "keys", keys, rows, dim)
-	x := &index{heads: heads, dim: dim, keep: k, keys: keys, pool: keys.Pool.F32(), q: q.F32(), w: w.F32()}
+	x := &index{isa: b.isa, heads: heads, dim: dim, keep: k, keys: keys, pool: keys.Pool.F32(), q: q.F32(), w: w.F32()}
 	x.out = kernels.View{Pool: keys.Pool, Lo: make([]int32, rows), Hi: make([]int32, rows)}
 	total, cost := int32(0), 0
 	for t := range rows {
@@ -44,6 +44,7 @@ const indexCost = 20
 
 // An index is the inputs of a call, and its result.
 type index struct {
+	isa              isa
 	heads, dim, keep int
 	keys             kernels.View
 	pool, q, w       []float32
@@ -70,15 +71,15 @@ func (x *index) choose(lo, hi int, s *scratch) {
 
 // indexMemory is scratch memory for one query.
 type indexMemory struct {
-	dots, scores, q, w []float32
-	above, equal       []uint8 // a bit for each row
+	dots, scores, q, w, pairs []float32
+	above, equal              []uint8 // a bit for each row
 }
 
 // newIndexMemory is for up to size rows, a multiple of eight.
 func newIndexMemory(size, dim int, s *scratch) indexMemory {
 	masks := make([]uint8, size/4)
 	return indexMemory{
-		dots: s.f32(size * group), scores: s.f32(size), q: s.f32(group * dim), w: s.f32(group),
+		dots: s.f32(size * group), scores: s.f32(size), q: s.f32(group * dim), w: s.f32(group), pairs: s.f32(group * dim),
 		above: masks[:size/8], equal: masks[size/8:],
 	}
 }
@@ -99,7 +100,7 @@ func (x *index) score(m *indexMemory, t int, rows []int32) {
 		for i := range n {
 			m.w[i] = x.w[at+i] * scale
 		}
-		asm.Scores(&m.dots[0], &q[0], &x.pool[0], &rows[0], len(rows), x.dim, 1, &rows[0], 0)
+		x.isa.scores(m.dots, q, m.pairs, x.pool, rows, x.dim, 1, &rows[0], 0)
 		asm.IndexScores(&m.scores[0], &m.dots[0], &m.w[0], (len(rows)+3)&^3)
 	}
 }

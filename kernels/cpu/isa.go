@@ -8,7 +8,7 @@ type isa int
 const (
 	plain  isa = iota // Go
 	avx2              // vectors of eight
-	avx512            // products by vectors of sixteen, all else by eight
+	avx512            // vectors of sixteen where that pays, else of eight
 )
 
 // best returns the fastest of this machine.
@@ -26,6 +26,9 @@ func best() isa {
 func (i isa) simd() bool { return i != plain }
 
 func (i isa) String() string { return [...]string{"go", "avx2", "avx512"}[i] }
+
+// takes reports whether rows of n are whole vectors of sixteen that i has.
+func (i isa) takes(n int) bool { return i == avx512 && n%16 == 0 }
 
 // abreast returns how many panels a tile of so many rows takes at once.
 func (i isa) abreast(rows int) int {

@@ -230,8 +230,7 @@ func (g *gen) exponentials(e, n gp, m vec) reg.VecVirtual {
 	return z
 }
 
-// values writes a weighted sum of rows for four heads, 24 channels at a time: they, what is read of a row and a weight fill the
-// registers. Weights of heads are step bytes apart.
+// values writes a weighted sum of rows for four heads, as many channels at a time as fit the registers beside what is read of a row and a weight. Weights of heads are step bytes apart.
 func (g *gen) values(name string, step int) {
 	g.fn(name, "(o, e, pool *float32, rows *int32, n, dim, stride, from int)",
 		name+" sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.",
@@ -239,14 +238,14 @@ func (g *gen) values(name string, step int) {
 	o, pool, width, stride := g.arg("o"), g.arg("pool"), g.bytes("dim"), g.bytes("stride")
 	w3, left := g.triple(width), g.GP64()
 	g.MOVQ(width, left)
-	g.thirds(left, func(vecs int) {
+	g.columns(left, func(vecs int) {
 		out := heads(o, width, w3)
 		acc := g.sums(out, vecs)
 		x := weighted{acc: acc, step: step, e: g.arg("e"), rows: g.arg("rows"), pool: pool, width: width, stride: stride}
 		g.loop(g.arg("n"), func() { g.weightedRow(x) })
 		for h, m := range out {
 			for v := range vecs {
-				g.store(acc[h][v], m.Offset(lane*v))
+				g.store(acc[h][v], m.Offset(g.size*v))
 			}
 		}
 		g.advance(vecs, o, pool)
@@ -254,14 +253,23 @@ func (g *gen) values(name string, step int) {
 	g.end()
 }
 
+// columns calls part for some vectors at a time, as many as a sum for four heads can have in registers.
+func (g *gen) columns(left gp, part func(vecs int)) {
+	if g.size > ymm {
+		g.strips(left, 4, part)
+		return
+	}
+	g.thirds(left, part)
+}
+
 // thirds calls part for three vectors at a time while there are so many, and for two or one at the end. Four are two and two.
 func (g *gen) thirds(left gp, part func(vecs int)) {
 	again, done := g.label("thirds"), g.label("done")
 	narrow := map[int]string{2: g.label("two"), 1: g.label("one")}
 	g.Label(again)
-	g.CMPQ(left, operand.U32(lane*4))
+	g.CMPQ(left, operand.U32(g.size*4))
 	g.JEQ(operand.LabelRef(narrow[2]))
-	g.CMPQ(left, operand.U32(lane*2))
+	g.CMPQ(left, operand.U32(g.size*2))
 	g.JEQ(operand.LabelRef(narrow[2]))
 	g.JLT(operand.LabelRef(narrow[1]))
 	for vecs := 3; vecs > 0; vecs-- {
@@ -273,7 +281,7 @@ func (g *gen) thirds(left gp, part func(vecs int)) {
 			g.JZ(operand.LabelRef(done))
 		}
 		part(vecs)
-		g.SUBQ(operand.U32(lane*vecs), left)
+		g.SUBQ(operand.U32(g.size*vecs), left)
 		g.JMP(operand.LabelRef(again))
 	}
 	g.Label(done)
@@ -294,7 +302,7 @@ func (g *gen) weightedRow(x weighted) {
 	g.IMULQ(x.width, p)
 	row := make([]vec, len(x.acc[0]))
 	for v := range row {
-		row[v] = g.load(idx(x.pool, p, 1, lane*v))
+		row[v] = g.load(idx(x.pool, p, 1, g.size*v))
 	}
 	for h := range x.acc {
 		w := g.spread(at(x.e, x.step*h))
@@ -317,7 +325,7 @@ func (g *gen) sums(from []operand.Mem, vecs int) [][]vec {
 	g.JCC(operand.LabelRef(fresh))
 	for h, m := range from {
 		for v := range vecs {
-			g.VMOVUPS(m.Offset(lane*v), acc[h][v])
+			g.VMOVUPS(m.Offset(g.size*v), acc[h][v])
 		}
 	}
 	g.JMP(operand.LabelRef(start))

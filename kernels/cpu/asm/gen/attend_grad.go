@@ -1,6 +1,10 @@
 package main
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"math/bits"
+
+	"github.com/mmcloughlin/avo/operand"
+)
 
 func (g *gen) attendGrad() {
 	g.fn("AttendGrad", "(c, l, dp, lse, delta *float32, scale float32, n, stride int)",
@@ -33,7 +37,7 @@ func (g *gen) attendGrad() {
 	g.end()
 }
 
-// rowGrads keeps 16 channels of four rows in registers while it goes through the heads, so that what it loads of a head serves four
+// rowGrads keeps 16 channels of four rows, or 64 where registers are wide and twice as many, in registers while it goes through the heads, so that what it loads of a head serves four
 // rows. A last tile of fewer rows has its last row more than once: all of them come to the same bits.
 func (g *gen) rowGrads() {
 	g.fn("RowGrads", "(drow, q, do, c *float32, rows *int32, n, heads, width, stride, vecs int)",
@@ -47,18 +51,18 @@ func (g *gen) rowGrads() {
 	g.MOVQ(g.memory("q"), q)
 	g.MOVQ(g.memory("do"), do)
 	g.MOVQ(g.memory("vecs"), left)
-	g.SHLQ(operand.Imm(5), left)
-	g.strips(left, 2, func(vecs int) {
+	g.SHLQ(operand.Imm(uint64(bits.TrailingZeros(uint(g.size)))), left)
+	g.strips(left, g.size/16, func(vecs int) {
 		acc := make([][]vec, rowTile)
 		for r := range acc {
 			for v := range vecs {
-				acc[r] = append(acc[r], g.load(at(row[r], lane*v)))
+				acc[r] = append(acc[r], g.load(at(row[r], g.size*v)))
 			}
 		}
 		g.tileHeads(acc, &c, q, do)
 		for r := range acc {
 			for v := range vecs {
-				g.store(acc[r][v], at(row[r], lane*v))
+				g.store(acc[r][v], at(row[r], g.size*v))
 			}
 		}
 		g.advance(vecs, row[:]...)
@@ -140,7 +144,7 @@ func (g *gen) anyHeads(acc [][]vec, c *[rowTile]gp, q, do, left gp) {
 func (g *gen) tileHead(acc [][]vec, c *[rowTile]gp, disp int, m operand.Mem) {
 	in := make([]vec, len(acc[0]))
 	for v := range in {
-		in[v] = g.load(m.Offset(lane * v))
+		in[v] = g.load(m.Offset(g.size * v))
 	}
 	for r := range acc {
 		w := g.spread(at(c[r], disp))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"regexp"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
@@ -18,37 +19,45 @@ import (
 // A gen builds the functions of a family one after the other.
 type gen struct {
 	*build.Context
+	size   int // bytes of a vector
 	labels int
 	consts map[string]operand.Mem
 }
+
+// Bytes of vector registers.
+const (
+	ymm = 32
+	zmm = 64
+)
 
 // A family is functions that share files.
 type family struct {
 	name  string
 	build func(*gen)
-	wide  bool // AVX-512
+	size  int // bytes of a vector; more than 32 are AVX-512
 }
 
 var families = []family{
-	{"adamw", (*gen).adamW, false},
-	{"attend", (*gen).attend, false},
-	{"codes", (*gen).codes, false},
-	{"gemm", (*gen).gemm, false},
-	{"gemm_wide", (*gen).gemmWide, true},
-	{"head", (*gen).head, false},
-	{"hyper", (*gen).hyper, false},
-	{"index", (*gen).index, false},
-	{"maps", (*gen).maps, false},
-	{"norm", (*gen).norm, false},
-	{"panels", (*gen).panels, false},
-	{"pause", (*gen).pause, false},
-	{"pool", (*gen).pool, false},
-	{"quant", (*gen).quant, false},
-	{"rope", (*gen).rope, false},
-	{"round", (*gen).round, false},
-	{"rows", (*gen).rows, false},
-	{"streams", (*gen).streams, false},
-	{"swiglu", (*gen).swiglu, false},
+	{"adamw", (*gen).adamW, ymm},
+	{"attend", (*gen).attend, ymm},
+	{"attend_wide", (*gen).attendWide, zmm},
+	{"codes", (*gen).codes, ymm},
+	{"gemm", (*gen).gemm, ymm},
+	{"gemm_wide", (*gen).gemmWide, zmm},
+	{"head", (*gen).head, ymm},
+	{"hyper", (*gen).hyper, ymm},
+	{"index", (*gen).index, ymm},
+	{"maps", (*gen).maps, ymm},
+	{"norm", (*gen).norm, ymm},
+	{"panels", (*gen).panels, ymm},
+	{"pause", (*gen).pause, ymm},
+	{"pool", (*gen).pool, ymm},
+	{"quant", (*gen).quant, ymm},
+	{"rope", (*gen).rope, ymm},
+	{"round", (*gen).round, ymm},
+	{"rows", (*gen).rows, ymm},
+	{"streams", (*gen).streams, ymm},
+	{"swiglu", (*gen).swiglu, ymm},
 }
 
 // generate returns the text of each file.
@@ -64,7 +73,7 @@ func generate() (map[string][]byte, error) {
 
 // generate adds a family's files.
 func (fam family) generate(files map[string][]byte) error {
-	g := &gen{Context: build.NewContext(), consts: map[string]operand.Mem{}}
+	g := &gen{Context: build.NewContext(), size: fam.size, consts: map[string]operand.Mem{}}
 	g.ConstraintExpr("amd64")
 	fam.build(g)
 	f, err := g.Result()
@@ -88,7 +97,7 @@ func (fam family) generate(files map[string][]byte) error {
 		return err
 	}
 	files[fam.name+"_amd64.s"], files[fam.name+"_amd64.go"], files[fam.name+"_other.go"] = asm, stubs, other
-	if fam.wide {
+	if fam.size > ymm {
 		return nil
 	}
 	return refuseWide(asm)
@@ -117,11 +126,20 @@ func refuseWide(asm []byte) error {
 
 // fn starts a function. args is its Go signature without "func".
 func (g *gen) fn(name, args string, doc ...string) {
+	name = g.named(name)
 	g.Function(name)
 	g.Attributes(attr.NOSPLIT)
 	g.SignatureExpr("func" + args)
 	g.Pragma("noescape")
 	g.Doc(doc...)
+}
+
+// named returns a function's name: those that are written for both sizes have Wide behind the name of the other one.
+func (g *gen) named(name string) string {
+	if g.size > ymm && !strings.Contains(name, "Wide") {
+		name += "Wide"
+	}
+	return name
 }
 
 // end closes a function.
@@ -154,7 +172,7 @@ func (g *gen) label(name string) string {
 func (g *gen) ymms(n int) []reg.VecVirtual {
 	v := make([]reg.VecVirtual, n)
 	for i := range v {
-		v[i] = g.YMM()
+		v[i] = g.vector()
 	}
 	return v
 }

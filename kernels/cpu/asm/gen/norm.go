@@ -59,7 +59,7 @@ func (g *gen) squares4(x, width, width3 gp) vec {
 	g.strips(left, 4, func(vecs int) {
 		for v := range vecs {
 			for r, m := range heads(p, width, width3) {
-				in := g.load(behind(m, v))
+				in := g.load(g.behind(m, v))
 				g.fma(acc[r], in, in)
 			}
 		}

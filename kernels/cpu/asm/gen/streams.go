@@ -179,14 +179,14 @@ func (g *gen) mixInto(to operand.Mem, more bool, weights gp, disp int, rows [][]
 		}
 	}
 	for i := range acc {
-		acc[i] = g.add(acc[i], g.old(more, behind(to, i))) // to zeros too: a chain that comes to -0 gives 0
+		acc[i] = g.add(acc[i], g.old(more, g.behind(to, i))) // to zeros too: a chain that comes to -0 gives 0
 	}
 	g.stores(acc, to)
 }
 
 // behind is memory i vectors behind m.
-func behind(m operand.Mem, i int) operand.Mem {
-	m.Disp += lane * i
+func (g *gen) behind(m operand.Mem, i int) operand.Mem {
+	m.Disp += g.size * i
 	return m
 }
 
@@ -194,7 +194,7 @@ func behind(m operand.Mem, i int) operand.Mem {
 func (g *gen) loads(m operand.Mem, vecs int) []vec {
 	v := make([]vec, vecs)
 	for i := range v {
-		v[i] = g.load(behind(m, i))
+		v[i] = g.load(g.behind(m, i))
 	}
 	return v
 }
@@ -210,7 +210,7 @@ func (g *gen) streamLoads(x, width, width3 gp, vecs int) [][]vec {
 
 func (g *gen) stores(v []vec, m operand.Mem) {
 	for i := range v {
-		g.store(v[i], behind(m, i))
+		g.store(v[i], g.behind(m, i))
 	}
 }
 
@@ -288,11 +288,11 @@ func (g *gen) expandDots() {
 func (g *gen) dotsOfPair(acc, sub []vec, to, from []operand.Mem, v int, o gp) {
 	var out []vec
 	for k, m := range to {
-		out = append(out, g.load(behind(m, v)))
+		out = append(out, g.load(g.behind(m, v)))
 		g.fma(sub[k], out[k], at(o, lane*v))
 	}
 	for j, m := range from {
-		in := g.load(behind(m, v))
+		in := g.load(g.behind(m, v))
 		for k := range out {
 			g.fma(acc[2*j+k], out[k], in)
 		}

@@ -16,7 +16,7 @@ type (
 	gp  = reg.GPVirtual
 )
 
-// all returns a memory constant with x in each of eight lanes.
+// all returns a memory constant with x in each lane of a vector.
 func (g *gen) all(x float32) operand.Mem { return g.bits(math.Float32bits(x)) }
 
 // bits is all for the bits of a lane.
@@ -27,56 +27,64 @@ func (g *gen) bits(b uint32) operand.Mem {
 	}
 	m := g.StaticGlobal(name)
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for range 8 {
+	for range g.size / 4 {
 		g.AppendDatum(operand.U32(b))
 	}
 	g.consts[name] = m
 	return m
 }
 
-// load returns eight lanes of memory.
+// vector returns a new register of the generator's size.
+func (g *gen) vector() vec {
+	if g.size == zmm {
+		return g.ZMM()
+	}
+	return g.YMM()
+}
+
+// load returns a vector of memory.
 func (g *gen) load(m operand.Mem) vec {
-	v := g.YMM()
+	v := g.vector()
 	g.VMOVUPS(m, v)
 	return v
 }
 
-// spread returns the number in memory in all eight lanes.
+// spread returns the number in memory in all lanes.
 func (g *gen) spread(m operand.Mem) vec {
-	v := g.YMM()
+	v := g.vector()
 	g.VBROADCASTSS(m, v)
 	return v
 }
 
 // spreadArg returns a float32 argument in all lanes.
 func (g *gen) spreadArg(name string) vec {
-	v := g.YMM()
+	v := g.vector()
 	g.VBROADCASTSS(g.memory(name), v)
 	return v
 }
 
 func (g *gen) store(v vec, m operand.Mem) { g.VMOVUPS(v, m) }
 
-// zero returns eight zeros.
+// zero returns zeros.
 func (g *gen) zero() vec {
-	v := g.YMM()
+	v := g.vector()
 	g.VXORPS(v, v, v)
 	return v
 }
 
 // clone returns a copy of v.
 func (g *gen) clone(v vec) vec {
-	c := g.YMM()
+	c := g.vector()
 	g.VMOVAPS(v, c)
 	return c
 }
 
 // The arithmetic words return a new register: a op b. b may be memory.
 
-func (g *gen) mul(a vec, b operand.Op) vec { d := g.YMM(); g.VMULPS(b, a, d); return d }
-func (g *gen) add(a vec, b operand.Op) vec { d := g.YMM(); g.VADDPS(b, a, d); return d }
-func (g *gen) sub(a vec, b operand.Op) vec { d := g.YMM(); g.VSUBPS(b, a, d); return d }
-func (g *gen) div(a vec, b operand.Op) vec { d := g.YMM(); g.VDIVPS(b, a, d); return d }
+func (g *gen) mul(a vec, b operand.Op) vec { d := g.vector(); g.VMULPS(b, a, d); return d }
+func (g *gen) add(a vec, b operand.Op) vec { d := g.vector(); g.VADDPS(b, a, d); return d }
+func (g *gen) sub(a vec, b operand.Op) vec { d := g.vector(); g.VSUBPS(b, a, d); return d }
+func (g *gen) div(a vec, b operand.Op) vec { d := g.vector(); g.VDIVPS(b, a, d); return d }
 
 // fma sets acc to a*b + acc. b may be memory.
 func (g *gen) fma(acc, a vec, b operand.Op) { g.VFMADD231PS(b, a, acc) }
@@ -89,7 +97,7 @@ func (g *gen) greater(m, v vec) { g.VMAXPS(m, v, m) }
 
 // pick returns a where the mask is set, else b. a may be memory.
 func (g *gen) pick(mask vec, a operand.Op, b vec) vec {
-	d := g.YMM()
+	d := g.vector()
 	g.VBLENDVPS(mask, a, b, d)
 	return d
 }
@@ -111,7 +119,7 @@ const (
 
 // compare returns all ones where a is related to b. b may be memory.
 func (g *gen) compare(predicate uint8, a vec, b operand.Op) vec {
-	d := g.YMM()
+	d := g.vector()
 	g.VCMPPS(operand.Imm(uint64(predicate)), b, a, d)
 	return d
 }
@@ -132,18 +140,18 @@ func (g *gen) wideSpan(limit gp, wide int, body func(i gp, vecs int)) {
 	i, last := g.GP64(), g.GP64()
 	again, single, done := g.label("wide"), g.label("single"), g.label("done")
 	g.XORQ(i, i)
-	g.LEAQ(at(limit, -lane*wide), last)
+	g.LEAQ(at(limit, -g.size*wide), last)
 	g.Label(again)
 	g.CMPQ(i, last)
 	g.JGT(operand.LabelRef(single))
 	body(i, wide)
-	g.ADDQ(operand.Imm(uint64(lane*wide)), i)
+	g.ADDQ(operand.Imm(uint64(g.size*wide)), i)
 	g.JMP(operand.LabelRef(again))
 	g.Label(single)
 	g.CMPQ(i, limit)
 	g.JGE(operand.LabelRef(done))
 	body(i, 1)
-	g.ADDQ(operand.Imm(lane), i)
+	g.ADDQ(operand.Imm(uint64(g.size)), i)
 	g.JMP(operand.LabelRef(single))
 	g.Label(done)
 }
@@ -152,16 +160,16 @@ func (g *gen) wideSpan(limit gp, wide int, body func(i gp, vecs int)) {
 func (g *gen) strips(left gp, wide int, part func(vecs int)) {
 	again, single, done := g.label("strip"), g.label("single"), g.label("done")
 	g.Label(again)
-	g.CMPQ(left, operand.U32(lane*wide))
+	g.CMPQ(left, operand.U32(g.size*wide))
 	g.JLT(operand.LabelRef(single))
 	part(wide)
-	g.SUBQ(operand.U32(lane*wide), left)
+	g.SUBQ(operand.U32(g.size*wide), left)
 	g.JMP(operand.LabelRef(again))
 	g.Label(single)
 	g.TESTQ(left, left)
 	g.JZ(operand.LabelRef(done))
 	part(1)
-	g.SUBQ(operand.U32(lane), left)
+	g.SUBQ(operand.U32(g.size), left)
 	g.JMP(operand.LabelRef(single))
 	g.Label(done)
 }
@@ -173,11 +181,11 @@ func (g *gen) walk(left gp, wide int, pointers []gp, part func(vecs int)) {
 		again, less := g.label("walk"), g.label("less")
 		g.Label(again)
 		if vecs > 1 {
-			g.CMPQ(left, operand.U32(lane*vecs))
+			g.CMPQ(left, operand.U32(g.size*vecs))
 			g.JLT(operand.LabelRef(less))
 		}
 		part(vecs)
-		g.SUBQ(operand.U32(lane*vecs), left)
+		g.SUBQ(operand.U32(g.size*vecs), left)
 		g.JZ(operand.LabelRef(done))
 		g.advance(vecs, pointers...)
 		g.JMP(operand.LabelRef(again))
@@ -189,7 +197,7 @@ func (g *gen) walk(left gp, wide int, pointers []gp, part func(vecs int)) {
 // advance moves pointers on by some vectors.
 func (g *gen) advance(vecs int, pointers ...gp) {
 	for _, p := range pointers {
-		g.ADDQ(operand.U32(lane*vecs), p)
+		g.ADDQ(operand.U32(g.size*vecs), p)
 	}
 }
 
