@@ -20,6 +20,7 @@ func (b *Backend) RMSNorm(y, x, w *tensor.Tensor, dim int, eps float64) {
 		return
 	}
 	runs := normRuns("rms norm", x, w, dim)
+	scale := either(b.isa.takes(dim), asm.ScaleRowsWide, asm.ScaleRows)
 	want("rms norm", "y", y, x.Shape[0], wide(x))
 	out, in, weight := y.F32(), x.F32(), values(w)
 	b.each(runs, dim*normCost, func(lo, hi int, s *scratch) {
@@ -27,7 +28,7 @@ func (b *Backend) RMSNorm(y, x, w *tensor.Tensor, dim int, eps float64) {
 		for r := lo; r < hi; r += rowsInCache {
 			n := min(rowsInCache, hi-r)
 			asm.Rho(&rho[0], part(in, r*dim, n*dim), n, dim, float32(eps))
-			asm.ScaleRows(part(out, r*dim, n*dim), &in[r*dim], &weight[0], &rho[0], n, dim)
+			scale(part(out, r*dim, n*dim), &in[r*dim], &weight[0], &rho[0], n, dim)
 		}
 	})
 }

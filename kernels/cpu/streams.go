@@ -18,9 +18,10 @@ func (b *Backend) Collapse(y, x, pre *tensor.Tensor) {
 	want("collapse", "y", y, rows, dim)
 	want("collapse", "weights", pre, rows, numStreams)
 	out, in, w := y.F32(), x.F32(), pre.F32()
+	collapse := either(b.isa.takes(dim), asm.CollapseWide, asm.Collapse)
 	b.eachShort(rows, 4*dim*elementCost, func(lo, hi int, _ *scratch) {
 		n := hi - lo
-		asm.Collapse(part(out, lo*dim, n*dim), part(in, 4*lo*dim, 4*n*dim), part(w, 4*lo, 4*n), n, dim)
+		collapse(part(out, lo*dim, n*dim), part(in, 4*lo*dim, 4*n*dim), part(w, 4*lo, 4*n), n, dim)
 	})
 }
 
@@ -59,9 +60,10 @@ func (b *Backend) Expand(y, x, o, post, comb *tensor.Tensor) {
 	wantExpand("expand", rows, dim, o, post, comb)
 	want("expand", "y", y, rows, 4*dim)
 	out, in, sub, p, c := y.F32(), x.F32(), o.F32(), post.F32(), comb.F32()
+	expand := either(b.isa.takes(dim), asm.ExpandWide, asm.Expand)
 	b.eachShort(rows, 8*dim*elementCost, func(lo, hi int, _ *scratch) {
 		n := hi - lo
-		asm.Expand(part(out, 4*lo*dim, 4*n*dim), part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), part(p, 4*lo, 4*n), part(c, 16*lo, 16*n), n, dim)
+		expand(part(out, 4*lo*dim, 4*n*dim), part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), part(p, 4*lo, 4*n), part(c, 16*lo, 16*n), n, dim)
 	})
 }
 
@@ -88,6 +90,12 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 	gx, gs, gp, gc := values(dx), values(do), b.sums(dpost), b.sums(dcomb)
 	streamGrad := either(fresh(dx), asm.ExpandGradFirst, asm.ExpandGrad)
 	outGrad := either(fresh(do), asm.ExpandOutFirst, asm.ExpandOut)
+	dots := asm.ExpandDots
+	if b.isa.takes(dim) {
+		streamGrad = either(fresh(dx), asm.ExpandGradFirstWide, asm.ExpandGradWide)
+		outGrad = either(fresh(do), asm.ExpandOutFirstWide, asm.ExpandOutWide)
+		dots = asm.ExpandDotsWide
+	}
 	out, in, sub, p, c := dy.F32(), x.F32(), o.F32(), post.F32(), comb.F32()
 	b.each(rows, 16*dim*elementCost, func(lo, hi int, _ *scratch) {
 		for ; lo < hi; lo += rowsInCache {
@@ -97,7 +105,7 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 				outGrad(part(gs, lo*dim, n*dim), from, part(p, 4*lo, 4*n), n, dim)
 			}
 			if dcomb != nil {
-				asm.ExpandDots(part(gp, 4*lo, 4*n), part(gc, 16*lo, 16*n), from, part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), n, dim)
+				dots(part(gp, 4*lo, 4*n), part(gc, 16*lo, 16*n), from, part(in, 4*lo*dim, 4*n*dim), part(sub, lo*dim, n*dim), n, dim)
 			}
 			if dx != nil { // last: it may lie where dy does
 				streamGrad(part(gx, 4*lo*dim, 4*n*dim), from, part(c, 16*lo, 16*n), n, dim)

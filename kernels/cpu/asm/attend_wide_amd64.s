@@ -23,9 +23,9 @@ TEXT ·ScoresWide(SB), NOSPLIT, $0-80
 pairs1:
 	VMOVUPS      (R9), Y0
 	VINSERTF64X4 $0x01, (R9)(SI*1), Z0, Z0
-	VMOVUPS      Z0, (R10)
 	VMOVUPS      (R9)(SI*2), Y1
 	VINSERTF64X4 $0x01, (R9)(R12*1), Z1, Z1
+	VMOVUPS      Z0, (R10)
 	VMOVUPS      Z1, 64(R10)
 	ADDQ         $0x20, R9
 	ADDQ         $0x00000080, R10

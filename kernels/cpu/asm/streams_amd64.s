@@ -31,7 +31,7 @@ span3:
 	VFMADD231PS (CX)(SI*2), Y2, Y4
 	VFMADD231PS (CX)(DI*1), Y3, Y4
 	VMOVUPS     Y4, (AX)(R8*1)
-	ADDQ        $0x20, CX
+	ADDQ        $0x00000020, CX
 	ADDQ        $0x20, R8
 	CMPQ        R8, SI
 	JLT         span3

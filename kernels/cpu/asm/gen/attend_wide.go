@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/attr"
-	"github.com/mmcloughlin/avo/operand"
-)
+import "github.com/mmcloughlin/avo/operand"
 
 // attendWide writes attention for registers of sixteen lanes.
 func (g *gen) attendWide() {
@@ -49,12 +46,8 @@ func (g *gen) pairHeads(x scoring) {
 	w3 := g.triple(x.width)
 	again := g.label("pairs")
 	g.Label(again)
-	h := heads(q, x.width, w3)
-	for i := 0; i < group; i += 2 {
-		v := g.ZMM()
-		g.VMOVUPS(h[i], v.AsY())
-		g.VINSERTF64X4(operand.Imm(1), h[i+1], v, v)
-		g.store(v, at(to, 32*i))
+	for i, v := range g.halves(heads(q, x.width, w3)) {
+		g.store(v, at(to, 64*i))
 	}
 	g.ADDQ(operand.Imm(lane), q)
 	g.ADDQ(operand.U32(128), to)
@@ -114,44 +107,4 @@ func (g *gen) pairDots(x scoring, row [4]gp) (acc [4][2]vec) {
 	}
 	g.Label(done)
 	return acc
-}
-
-// foldFour returns Fold8 of each head with each of four rows: four heads of a row in each quarter.
-func (g *gen) foldFour(acc [4][2]vec) vec {
-	var s [4]vec // of each row: of each head, lanes 0-3 and 4-7 added
-	for r := range s {
-		low, high := g.ZMM(), g.ZMM()
-		g.VSHUFF32X4(operand.Imm(0x88), acc[r][1], acc[r][0], low)
-		g.VSHUFF32X4(operand.Imm(0xdd), acc[r][1], acc[r][0], high)
-		s[r] = g.add(low, high)
-	}
-	pair := func(a, b vec) vec { // 0+2 of a, of b, 1+3 of a, of b
-		low, high := g.ZMM(), g.ZMM()
-		g.VUNPCKLPS(b, a, low)
-		g.VUNPCKHPS(b, a, high)
-		return g.add(low, high)
-	}
-	a, b := pair(s[0], s[1]), pair(s[2], s[3])
-	low, high := g.ZMM(), g.ZMM()
-	g.VUNPCKLPD(b, a, low)
-	g.VUNPCKHPD(b, a, high)
-	byHead := g.add(low, high) // rows of a head in each quarter
-	order, byRow := g.ZMM(), g.ZMM()
-	g.VMOVDQU32(g.turn4(), order)
-	g.VPERMPS(byHead, order, byRow)
-	return byRow
-}
-
-// turn4 returns the numbers of the lanes of a matrix of four by four turned on its side.
-func (g *gen) turn4() operand.Mem {
-	if m, ok := g.consts["turn4"]; ok {
-		return m
-	}
-	m := g.StaticGlobal("turn4")
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range 16 {
-		g.AppendDatum(operand.U32(i%4*4 + i/4))
-	}
-	g.consts["turn4"] = m
-	return m
 }

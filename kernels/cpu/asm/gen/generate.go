@@ -57,6 +57,7 @@ var families = []family{
 	{"round", (*gen).round, ymm},
 	{"rows", (*gen).rows, ymm},
 	{"streams", (*gen).streams, ymm},
+	{"streams_wide", (*gen).streamsWide, zmm},
 	{"swiglu", (*gen).swiglu, ymm},
 }
 

@@ -85,8 +85,8 @@ func (g *gen) scaleRows() {
 		r := g.spread(at(rho, 0))
 		g.wideSpan(width, 4, func(i gp, vecs int) {
 			for v := range vecs {
-				in := g.mul(r, idx(x, i, 1, lane*v))
-				g.store(g.mul(in, idx(w, i, 1, lane*v)), idx(y, i, 1, lane*v))
+				in := g.mul(r, idx(x, i, 1, g.size*v))
+				g.store(g.mul(in, idx(w, i, 1, g.size*v)), idx(y, i, 1, g.size*v))
 			}
 		})
 		g.ADDQ(operand.Imm(4), rho)
@@ -196,9 +196,9 @@ func (g *gen) axpyRows() {
 		k := g.spread(at(c, 0))
 		g.wideSpan(width, 4, func(i gp, vecs int) {
 			for v := range vecs {
-				to := g.load(idx(y, i, 1, lane*v))
-				g.fma(to, k, idx(x, i, 1, lane*v))
-				g.store(to, idx(y, i, 1, lane*v))
+				to := g.load(idx(y, i, 1, g.size*v))
+				g.fma(to, k, idx(x, i, 1, g.size*v))
+				g.store(to, idx(y, i, 1, g.size*v))
 			}
 		})
 		g.ADDQ(operand.Imm(4), c)

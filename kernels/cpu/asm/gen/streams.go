@@ -22,10 +22,12 @@ func (g *gen) streams() {
 // stream returns where each stream of a token lies.
 func stream(x gp, width, width3 gp) []operand.Mem { return heads(x, width, width3) }
 
-// fetchStreams asks for what lies ahead of each stream.
-func (g *gen) fetchStreams(x gp, width, width3 gp) {
+// fetchStreams asks for so many bytes of what lies ahead of each stream.
+func (g *gen) fetchStreams(x gp, width, width3 gp, bytes int) {
 	for _, m := range stream(x, width, width3) {
-		g.PREFETCHT0(m.Offset(ahead))
+		for line := 0; line < bytes; line += 64 {
+			g.PREFETCHT0(m.Offset(ahead + line))
+		}
 	}
 }
 
@@ -44,13 +46,13 @@ func (g *gen) collapse() {
 		for j := range streams {
 			w = append(w, g.spread(at(pre, 4*j)))
 		}
-		g.span(width, 32, func(i gp) {
+		g.span(width, uint64(g.size), func(i gp) {
 			acc := g.zero()
 			for j, m := range stream(x, width, w3) {
 				g.fma(acc, w[j], m)
 			}
 			g.store(acc, idx(y, i, 1, 0))
-			g.ADDQ(operand.Imm(32), x)
+			g.advance(1, x)
 		})
 		g.ADDQ(w3, x) // one stream is behind already
 		g.ADDQ(width, y)
@@ -104,8 +106,8 @@ func (g *gen) expand() {
 	g.loop(rows, func() {
 		g.MOVQ(width, left)
 		g.strips(left, 2, func(vecs int) {
-			g.fetchStreams(x, width, w3)
-			g.fetchStreams(y, width, w3)
+			g.fetchStreams(x, width, w3, g.size*vecs)
+			g.fetchStreams(y, width, w3, g.size*vecs)
 			sub, in := g.loads(at(o, 0), vecs), g.streamLoads(x, width, w3, vecs)
 			for k, m := range stream(y, width, w3) {
 				acc, w := make([]vec, vecs), g.spread(at(post, 4*k))
@@ -249,8 +251,8 @@ func (g *gen) expandDots() {
 			g.MOVQ(width, left)
 			g.strips(left, 2, func(vecs int) {
 				if pair == 0 {
-					g.fetchStreams(p, width, w3)
-					g.fetchStreams(dy, width, w3)
+					g.fetchStreams(p, width, w3, g.size*vecs)
+					g.fetchStreams(dy, width, w3, g.size*vecs)
 				}
 				for v := range vecs {
 					g.dotsOfPair(acc, sub, stream(dy, width, w3)[2*pair:][:2], stream(p, width, w3), v, o)

@@ -135,6 +135,14 @@ func (g *gen) span(limit gp, step uint64, body func(i gp)) {
 	g.JLT(operand.LabelRef(again))
 }
 
+// small is an immediate of as few bytes as arithmetic takes.
+func small(n int) operand.Op {
+	if n < 1<<8 {
+		return operand.Imm(uint64(n))
+	}
+	return operand.U32(n)
+}
+
 // wideSpan is span for some vectors at a time, and for single ones at the end.
 func (g *gen) wideSpan(limit gp, wide int, body func(i gp, vecs int)) {
 	i, last := g.GP64(), g.GP64()
@@ -145,7 +153,7 @@ func (g *gen) wideSpan(limit gp, wide int, body func(i gp, vecs int)) {
 	g.CMPQ(i, last)
 	g.JGT(operand.LabelRef(single))
 	body(i, wide)
-	g.ADDQ(operand.Imm(uint64(g.size*wide)), i)
+	g.ADDQ(small(g.size*wide), i)
 	g.JMP(operand.LabelRef(again))
 	g.Label(single)
 	g.CMPQ(i, limit)
