@@ -79,7 +79,7 @@ func (r *run) direct(cut int) bool {
 	}
 	times := 4
 	if cut >= deep {
-		times = 12
+		times = 24
 	}
 	return r.b.rows != nil && (rows <= 2*tallest || rows <= times*tallest && size <= pieceB || size <= near)
 }
