@@ -81,7 +81,7 @@ func (r *run) direct(cut int) bool {
 	if cut >= deep {
 		times = 24
 	}
-	return r.b.rows != nil && (rows <= 2*tallest || rows <= times*tallest && size <= pieceB || size <= near)
+	return r.b.rows != nil && (rows <= 4*tallest || rows <= times*tallest && size <= pieceB || size <= near)
 }
 
 // copies reports whether a is copied piece by piece. A piece that many panels read is worth the copy when its lines
