@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compares matrix products with OpenBLAS and puts the table between the marks of a Markdown page:
 #   sh bench/openblas.sh docs/performance.md
+# OPENBLAS_CORETYPE gives the peer the kernels of a processor that it does not know: SkylakeX are those for AVX-512.
 # A C compiler and OpenBLAS's headers must be there; without them the page keeps its old figures, and this fails.
 set -eu
 page=$1
@@ -19,7 +20,7 @@ fi
 changed=''
 git diff --quiet HEAD -- kernels || changed=', kernels changed since'
 {
-	echo "$(date -u +%F), revision $(git rev-parse --short HEAD)$changed, load at the start $load."
+	echo "$(date -u +%F), revision $(git rev-parse --short HEAD)$changed, load at the start $load${OPENBLAS_CORETYPE:+, OPENBLAS_CORETYPE=$OPENBLAS_CORETYPE}."
 	echo
 	echo '```'
 	cat "$dir/table"

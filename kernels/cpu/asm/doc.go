@@ -1,4 +1,4 @@
-// Package asm holds the AVX2 functions of the cpu backend. All of it but this file is written by gen.
+// Package asm holds the functions of the cpu backend for AVX2 and, with Wide in their names, for AVX-512. All of it but this file and available.go is written by gen.
 //
 // Functions check nothing: package cpu checks slices and passes the address of the first element. One call
 // stays under 50 microseconds, since assembly cannot be interrupted and the garbage collector would wait for it.

@@ -1,4 +1,4 @@
-// Command gen writes the AVX2 kernels of package asm: for each family an assembly file, its Go stubs, and what stands for them elsewhere.
+// Command gen writes the AVX2 and AVX-512 kernels of package asm: for each family an assembly file, its Go stubs, and what stands for them elsewhere.
 //
 // It is a module of its own so that the generator's library is no dependency of the product. Run it as
 // "go generate" in package asm; its test fails when the committed files are not what it writes.
