@@ -294,5 +294,5 @@ func (a *attention) values(o, z, e, ones, last []float32, t int) {
 		z[h] += last[h]
 		inv[h] = 1 / z[h]
 	}
-	asm.ScaleRows(&o[0], &o[0], &ones[0], &inv[0], group, a.dim)
+	either(a.isa.takes(a.dim), asm.ScaleRowsWide, asm.ScaleRows)(&o[0], &o[0], &ones[0], &inv[0], group, a.dim)
 }

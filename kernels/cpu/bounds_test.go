@@ -52,6 +52,7 @@ func (f fence) cut(n int, end bool) []byte {
 
 // bounds are operands at one end of their memory.
 type bounds struct {
+	isa    isa
 	fences []fence
 	end    bool
 	r      *rand.Rand
@@ -94,10 +95,15 @@ func TestBounds(t *testing.T) {
 		t.Skip("the assembly is not for this machine")
 	}
 	b := &bounds{fences: newFences(t, 7, 20), r: rand.New(rand.NewPCG(1, 2))}
-	for _, b.end = range []bool{false, true} {
+	sets := []isa{avx2}
+	if asm.Wide() {
+		sets = append(sets, avx512)
+	}
+	for i := range 2 * len(sets) {
+		b.isa, b.end = sets[i/2], i%2 == 1
 		for _, vecs := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 17} {
 			for n := 1; n <= 8; n++ {
-				what := fmt.Sprintf("%d rows of %d vectors, at the end %v", n, vecs, b.end)
+				what := fmt.Sprintf("%d rows of %d vectors, %v, at the end %v", n, vecs, b.isa, b.end)
 				inBounds(t, "attention of "+what, func() { b.attend(n, 8*vecs) })
 				inBounds(t, "gradients of "+what, func() { b.attendGrad(n, 8*vecs) })
 				inBounds(t, "norm of "+what, func() { b.norm(n, 8*vecs) })
@@ -114,16 +120,20 @@ func (b *bounds) attend(n, dim int) {
 	e := b.f32(3, (n+n%2)*group)
 	for left := range 5 {
 		next := b.rows(4, max(left, 1), boundsPool)
-		asm.Scores(&e[0], &q[0], &pool[0], &rows[0], n, dim, 1, &next[0], left)
+		b.isa.scores(e, q, b.f32(5, group*dim), pool, rows, dim, 1, &next[0], left)
 	}
 	m, z, s := b.f32(0, group), b.f32(4, group), b.f32(5, group)
 	asm.Softmax(&e[0], &m[0], &z[0], &s[0], &b.f32(6, group)[0], n)
 	o := b.f32(0, group*dim)
+	values, queryGrad := asm.Values, asm.QueryGrad
+	if b.isa.takes(dim) {
+		values, queryGrad = asm.ValuesWide, asm.QueryGradWide
+	}
 	for from := range 2 {
 		e := b.f32(3, n*group)
-		asm.Values(&o[0], &e[0], &pool[0], &rows[0], n, dim, group, from)
+		values(&o[0], &e[0], &pool[0], &rows[0], n, dim, group, from)
 		e = b.f32(3, (n-1)*2*group+2*group-1)
-		asm.QueryGrad(&o[0], &e[0], &pool[0], &rows[0], n, dim, 2*group, from)
+		queryGrad(&o[0], &e[0], &pool[0], &rows[0], n, dim, 2*group, from)
 	}
 }
 
@@ -137,8 +147,11 @@ func (b *bounds) attendGrad(n, dim int) {
 	for heads := 1; heads <= 9; heads++ {
 		q, do, drow, c := b.f32(0, heads*dim), b.f32(1, heads*dim), b.f32(2, n*dim), b.f32(3, n*heads*2)
 		for _, vecs := range []int{min(2, dim/8), dim / 8} { // the last stripe, or all
-			at := dim - 8*vecs
-			asm.RowGrads(&drow[at], &q[at], &do[at], &c[0], &rows[0], n, heads, 4*dim, 8*heads, vecs)
+			at, rowGrads := dim-8*vecs, asm.RowGrads
+			if b.isa.takes(8 * vecs) {
+				rowGrads, vecs = asm.RowGradsWide, vecs/2
+			}
+			rowGrads(&drow[at], &q[at], &do[at], &c[0], &rows[0], n, heads, 4*dim, 8*heads, vecs)
 		}
 	}
 }
@@ -146,16 +159,26 @@ func (b *bounds) attendGrad(n, dim int) {
 func (b *bounds) norm(n, dim int) {
 	y, x, dy, w, rho := b.f32(0, n*dim), b.f32(1, n*dim), b.f32(2, n*dim), b.f32(3, dim), b.f32(4, n)
 	asm.Rho(&rho[0], &x[0], n, dim, 1e-6)
-	asm.ScaleRows(&y[0], &x[0], &w[0], &rho[0], n, dim)
+	either(b.isa.takes(dim), asm.ScaleRowsWide, asm.ScaleRows)(&y[0], &x[0], &w[0], &rho[0], n, dim)
 	asm.NormGrad(&y[0], &dy[0], &x[0], &w[0], &rho[0], n, dim)
 	asm.NormGradFirst(&y[0], &dy[0], &x[0], &w[0], &rho[0], n, dim)
-	asm.AxpyRows(&y[0], &x[0], &rho[0], n, dim)
+	either(b.isa.takes(dim), asm.AxpyRowsWide, asm.AxpyRows)(&y[0], &x[0], &rho[0], n, dim)
 	asm.DotRows(&rho[0], &x[0], &y[0], n, dim)
 }
 
 func (b *bounds) streams(n, dim int) {
-	dy, x, o := b.f32(0, n*4*dim), b.f32(1, n*4*dim), b.f32(2, n*dim)
-	asm.ExpandDots(&b.f32(3, n*4)[0], &b.f32(4, n*16)[0], &dy[0], &x[0], &o[0], n, dim)
+	y, x, o, post, comb := b.f32(0, n*4*dim), b.f32(1, n*4*dim), b.f32(2, n*dim), b.f32(3, n*4), b.f32(4, n*16)
+	dots, collapse, expand := asm.ExpandDots, asm.Collapse, asm.Expand
+	grad, out := asm.ExpandGrad, asm.ExpandOut
+	if b.isa.takes(dim) {
+		dots, collapse, expand = asm.ExpandDotsWide, asm.CollapseWide, asm.ExpandWide
+		grad, out = asm.ExpandGradWide, asm.ExpandOutWide
+	}
+	dots(&post[0], &comb[0], &y[0], &x[0], &o[0], n, dim)
+	collapse(&o[0], &x[0], &post[0], n, dim)
+	expand(&y[0], &x[0], &o[0], &post[0], &comb[0], n, dim)
+	grad(&x[0], &y[0], &comb[0], n, dim)
+	out(&o[0], &y[0], &post[0], n, dim)
 }
 
 // A threshold parts the best from the rest as it says, and the bits are those of its integers.
