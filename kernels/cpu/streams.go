@@ -88,12 +88,13 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 	wantMaybe(kernel, "dpost", dpost, rows, numStreams)
 	wantMaybe(kernel, "dcomb", dcomb, rows, numStreams*numStreams)
 	gx, gs, gp, gc := values(dx), values(do), b.sums(dpost), b.sums(dcomb)
-	streamGrad := either(fresh(dx), asm.ExpandGradFirst, asm.ExpandGrad)
-	outGrad := either(fresh(do), asm.ExpandOutFirst, asm.ExpandOut)
+	firstX, firstO := fresh(dx), fresh(do)
+	streamGrad := either(firstX, asm.ExpandGradFirst, asm.ExpandGrad)
+	outGrad := either(firstO, asm.ExpandOutFirst, asm.ExpandOut)
 	dots := asm.ExpandDots
 	if b.isa.takes(dim) {
-		streamGrad = either(fresh(dx), asm.ExpandGradFirstWide, asm.ExpandGradWide)
-		outGrad = either(fresh(do), asm.ExpandOutFirstWide, asm.ExpandOutWide)
+		streamGrad = either(firstX, asm.ExpandGradFirstWide, asm.ExpandGradWide)
+		outGrad = either(firstO, asm.ExpandOutFirstWide, asm.ExpandOutWide)
 		dots = asm.ExpandDotsWide
 	}
 	out, in, sub, p, c := dy.F32(), x.F32(), o.F32(), post.F32(), comb.F32()

@@ -31,6 +31,8 @@ func TestBits(t *testing.T) {
 		"codes":     0x3fbf58c98b50f4e9,
 
 		"kept scores": 0xd39ad7293092ccde,
+
+		"rows of sixteens": 0x6c0dc33e49240ad0,
 	}
 	k := ref.New[float32]()
 	for _, f := range families(k) {

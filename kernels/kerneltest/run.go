@@ -62,6 +62,7 @@ func families(k kernels.Backend) []family {
 		{"moe", moeCalls(newGen(6))},
 		{"head", headCalls(newGen(7))},
 		{"codes", codedCalls(newGen(8))},
+		{"rows of sixteens", sixteenCalls(newGen(10), k)},
 	}
 }
 
