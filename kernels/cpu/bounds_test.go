@@ -108,6 +108,7 @@ func TestBounds(t *testing.T) {
 				inBounds(t, "gradients of "+what, func() { b.attendGrad(n, 8*vecs) })
 				inBounds(t, "norm of "+what, func() { b.norm(n, 8*vecs) })
 				inBounds(t, "streams of "+what, func() { b.streams(n, 8*vecs) })
+				inBounds(t, "gates of "+what, func() { b.swiglu(n, 8*vecs) })
 			}
 		}
 	}
@@ -179,6 +180,19 @@ func (b *bounds) streams(n, dim int) {
 	expand(&y[0], &x[0], &o[0], &post[0], &comb[0], n, dim)
 	grad(&x[0], &y[0], &comb[0], n, dim)
 	out(&o[0], &y[0], &post[0], n, dim)
+}
+
+func (b *bounds) swiglu(n, dim int) {
+	gu, w, y := b.f32(0, 2*n*dim), b.f32(1, n), b.f32(2, n*dim)
+	dgu, dw := b.f32(3, 2*n*dim), b.f32(4, n)
+	asm.SwiGLU(&y[0], &gu[0], &w[0], n, dim, 1)
+	asm.SwiGLUGrad(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
+	asm.SwiGLUGradFirst(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
+	if best().takes(dim) {
+		asm.SwiGLUWide(&y[0], &gu[0], &w[0], n, dim, 1)
+		asm.SwiGLUGradWide(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
+		asm.SwiGLUGradFirstWide(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
+	}
 }
 
 // A threshold parts the best from the rest as it says, and the bits are those of its integers.

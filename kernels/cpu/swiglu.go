@@ -20,9 +20,10 @@ func (b *Backend) SwiGLU(y, gu, w *tensor.Tensor, limit float64) {
 	}
 	want("swiglu", "y", y, rows, dim)
 	out, in, scale := y.F32(), gu.F32(), values(w)
+	gated := either(b.isa.takes(dim), asm.SwiGLUWide, asm.SwiGLU)
 	b.eachShort(rows, dim*gateCost, func(lo, hi int, s *scratch) {
 		n := hi - lo
-		asm.SwiGLU(part(out, lo*dim, n*dim), part(in, 2*lo*dim, 2*n*dim), &rowScales(scale, lo, n, s)[0], n, dim, bound(limit))
+		gated(part(out, lo*dim, n*dim), part(in, 2*lo*dim, 2*n*dim), &rowScales(scale, lo, n, s)[0], n, dim, bound(limit))
 	})
 }
 
@@ -41,6 +42,9 @@ func (b *Backend) SwiGLUBackward(dgu, dw, dy, gu, w *tensor.Tensor, limit float6
 	}
 	gg, gw, out, in, scale := dgu.F32(), b.sums(dw), dy.F32(), gu.F32(), values(w)
 	grad := either(fresh(dgu), asm.SwiGLUGradFirst, asm.SwiGLUGrad)
+	if b.isa.takes(dim) {
+		grad = either(fresh(dgu), asm.SwiGLUGradFirstWide, asm.SwiGLUGradWide)
+	}
 	b.eachShort(rows, 2*dim*gateCost, func(lo, hi int, s *scratch) {
 		n := hi - lo
 		dots := s.f32(n) // nobody wants them without dw

@@ -185,7 +185,8 @@ TEXT ·Log(SB), NOSPLIT, $0-24
 span2:
 	VMOVUPS     (CX)(BX*1), Y0
 	VCMPPS      $0x11, lanes00800000<>+0(SB), Y0, Y1
-	VANDPS      lanesc1b80000<>+0(SB), Y1, Y2
+	VMOVUPS     lanesc1b80000<>+0(SB), Y2
+	VANDPS      Y1, Y2, Y2
 	VMULPS      lanes4b000000<>+0(SB), Y0, Y3
 	VBLENDVPS   Y1, Y3, Y0, Y1
 	VPSUBD      lanes3f3504f3<>+0(SB), Y1, Y3

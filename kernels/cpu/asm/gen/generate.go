@@ -22,6 +22,8 @@ type gen struct {
 	size   int // bytes of a vector
 	labels int
 	consts map[string]operand.Mem
+
+	settled map[uint32]vec // constants in registers of the function
 }
 
 // Bytes of vector registers.
@@ -59,6 +61,7 @@ var families = []family{
 	{"streams", (*gen).streams, ymm},
 	{"streams_wide", (*gen).streamsWide, zmm},
 	{"swiglu", (*gen).swiglu, ymm},
+	{"swiglu_wide", (*gen).swiglu, zmm},
 }
 
 // generate returns the text of each file.
@@ -133,6 +136,7 @@ func (g *gen) fn(name, args string, doc ...string) {
 	g.SignatureExpr("func" + args)
 	g.Pragma("noescape")
 	g.Doc(doc...)
+	g.settled = map[uint32]vec{}
 }
 
 // named returns a function's name: those that are written for both sizes have Wide behind the name of the other one.

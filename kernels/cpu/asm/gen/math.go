@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// The functions of kernels/ref, eight at a time: the same operations in the same order. Their constants are repeated here,
+// The functions of kernels/ref, a vector at a time: the same operations in the same order. Their constants are repeated here,
 // since the generator is a module of its own; the tests of package cpu compare all results.
 const (
 	expMax   = 88.72283
@@ -36,6 +36,17 @@ func (g *gen) horner(x vec, c []float32) vec {
 	return q
 }
 
+// settleExp settles the constants of expBelow, and settleSigmoid those of exp and sigmoid too.
+func (g *gen) settleExp() {
+	g.settle(expPoly...)
+	g.settle(expMagic, log2E, ln2Hi, ln2Lo, 1, expMin)
+}
+
+func (g *gen) settleSigmoid() {
+	g.settleExp()
+	g.settle(expMax, float32(math.Inf(1)), float32(math.Copysign(0, -1)))
+}
+
 // exp returns e^x.
 func (g *gen) exp(x vec) vec {
 	y := g.expBelow(x)
@@ -56,13 +67,13 @@ func (g *gen) expBelow(x vec) vec {
 	g.VCVTPS2DQ(n, n) // of NaN it is 1<<31, which the shift drops
 	g.VPSLLD(operand.Imm(exponentOne), n, n)
 	g.VPADDD(n, y, y)
-	g.VANDPS(g.compare(notLess, x, g.all(expMin)), y, y)
+	g.keep(g.compare(notLess, x, g.all(expMin)), y)
 	return y
 }
 
 // sigmoid returns 1/(1 + e^-x).
 func (g *gen) sigmoid(x vec) vec {
-	minus := g.YMM()
+	minus := g.vector()
 	g.VXORPS(g.bits(signBit), x, minus)
 	return g.over(g.add(g.exp(minus), g.all(1)))
 }
@@ -90,8 +101,8 @@ func (g *gen) logNormal(x, e vec) vec {
 // log returns log x.
 func (g *gen) log(x vec) vec {
 	tiny := g.compare(isLess, x, g.all(0x1p-126))
-	e := g.YMM()
-	g.VANDPS(g.all(-23), tiny, e)
+	e := g.load(g.all(-23))
+	g.keep(tiny, e)
 	y := g.logNormal(g.pick(tiny, g.mul(x, g.all(0x1p23)), x), e)
 	y = g.pick(g.compare(isGreater, x, g.all(math.MaxFloat32)), x, y)
 	zero := g.zero()

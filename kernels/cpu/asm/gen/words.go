@@ -16,11 +16,19 @@ type (
 	gp  = reg.GPVirtual
 )
 
-// all returns a memory constant with x in each lane of a vector.
-func (g *gen) all(x float32) operand.Mem { return g.bits(math.Float32bits(x)) }
+// all returns a constant with x in each lane of a vector: memory, or the register that settle has brought it to.
+func (g *gen) all(x float32) operand.Op { return g.bits(math.Float32bits(x)) }
 
 // bits is all for the bits of a lane.
-func (g *gen) bits(b uint32) operand.Mem {
+func (g *gen) bits(b uint32) operand.Op {
+	if v, ok := g.settled[b]; ok {
+		return v
+	}
+	return g.constant(b)
+}
+
+// constant returns memory with b in each lane of a vector.
+func (g *gen) constant(b uint32) operand.Mem {
 	name := fmt.Sprintf("lanes%08x", b)
 	if m, ok := g.consts[name]; ok {
 		return m
@@ -34,6 +42,19 @@ func (g *gen) bits(b uint32) operand.Mem {
 	return m
 }
 
+// settle brings constants into registers for the rest of the function, if there are 32: half of such constants lie across two lines.
+func (g *gen) settle(x ...float32) {
+	if g.size == ymm {
+		return
+	}
+	for _, x := range x {
+		b := math.Float32bits(x)
+		if g.settled[b] == nil {
+			g.settled[b] = g.load(g.constant(b))
+		}
+	}
+}
+
 // vector returns a new register of the generator's size.
 func (g *gen) vector() vec {
 	if g.size == zmm {
@@ -42,8 +63,8 @@ func (g *gen) vector() vec {
 	return g.YMM()
 }
 
-// load returns a vector of memory.
-func (g *gen) load(m operand.Mem) vec {
+// load returns a vector of memory, or a copy of a constant.
+func (g *gen) load(m operand.Op) vec {
 	v := g.vector()
 	g.VMOVUPS(m, v)
 	return v
@@ -95,11 +116,42 @@ func (g *gen) over(v vec) vec { return g.div(g.load(g.all(1)), v) }
 // greater sets m to v where v > m: NaN in v is passed over.
 func (g *gen) greater(m, v vec) { g.VMAXPS(m, v, m) }
 
-// pick returns a where the mask is set, else b. a may be memory.
-func (g *gen) pick(mask vec, a operand.Op, b vec) vec {
+// A mask is set or not for each lane: all of the lane's bits, or with AVX-512 a bit of a register for masks.
+type mask operand.Op
+
+// pick returns a where m is set, else b. a may be memory.
+func (g *gen) pick(m mask, a operand.Op, b vec) vec {
 	d := g.vector()
-	g.VBLENDVPS(mask, a, b, d)
+	g.pickInto(d, m, a, b)
 	return d
+}
+
+// pickInto sets d to what pick returns.
+func (g *gen) pickInto(d vec, m mask, a operand.Op, b vec) {
+	if g.size > ymm {
+		g.VBLENDMPS(a, b, m, d)
+		return
+	}
+	g.VBLENDVPS(m, a, b, d)
+}
+
+// keep sets v to zero where m is not set.
+func (g *gen) keep(m mask, v vec) {
+	if g.size > ymm {
+		g.VMOVAPS_Z(v, m, v)
+		return
+	}
+	g.VANDPS(m, v, v)
+}
+
+// both sets m where n is set too, and returns it.
+func (g *gen) both(m, n mask) mask {
+	if g.size > ymm {
+		g.KANDW(n, m, m)
+		return m
+	}
+	g.VANDPS(n, m, m)
+	return m
 }
 
 // Predicates of compare. The second group holds for NaN too.
@@ -117,11 +169,19 @@ const (
 	mantissaBits = 1<<exponentOne - 1
 )
 
-// compare returns all ones where a is related to b. b may be memory.
-func (g *gen) compare(predicate uint8, a vec, b operand.Op) vec {
-	d := g.vector()
-	g.VCMPPS(operand.Imm(uint64(predicate)), b, a, d)
-	return d
+// compare returns a mask that is set where a is related to b. b may be memory.
+func (g *gen) compare(predicate uint8, a vec, b operand.Op) mask {
+	m := g.mask()
+	g.VCMPPS(operand.Imm(uint64(predicate)), b, a, m)
+	return m
+}
+
+// mask returns a new register for a mask.
+func (g *gen) mask() mask {
+	if g.size > ymm {
+		return g.K()
+	}
+	return g.vector()
 }
 
 // span runs body with i = 0, step, 2*step ... below limit. The limit must not be zero.
@@ -216,16 +276,39 @@ func (g *gen) bytes(name string) gp {
 	return n
 }
 
+// fmaEight goes on with the eight chains of acc, a register of eight, over the lanes of a and b: with sixteen lanes the upper eight come second.
+func (g *gen) fmaEight(acc, a, b vec) {
+	if g.size == ymm {
+		g.fma(acc, a, b)
+		return
+	}
+	g.fma(acc, a.AsY().(vec), b.AsY())
+	upper := []vec{g.YMM(), g.YMM()}
+	for i, v := range []vec{a, b} {
+		g.VEXTRACTF64X4(operand.Imm(1), v, upper[i])
+	}
+	g.fma(acc, upper[0], upper[1])
+}
+
 // fold returns Fold8 of v in the lowest lane.
 func (g *gen) fold(v vec) reg.VecVirtual {
 	h, s, t := g.XMM(), g.XMM(), g.XMM()
-	g.VEXTRACTF128(operand.Imm(1), v, h)
+	g.upper(v, h)
 	g.VADDPS(h, v.AsX(), s)
 	g.VMOVHLPS(s, s, t)
 	g.VADDPS(t, s, s)
 	g.VMOVSHDUP(s, t)
 	g.VADDSS(t, s, s)
 	return s
+}
+
+// upper sets x to the upper half of a register of eight.
+func (g *gen) upper(v vec, x operand.Op) {
+	if g.size == ymm {
+		g.VEXTRACTF128(operand.Imm(1), v, x)
+		return
+	}
+	g.VEXTRACTF32X4(operand.Imm(1), v.AsY(), x) // any of the 32
 }
 
 // fold4 returns Fold8 of each of four in four lanes.
