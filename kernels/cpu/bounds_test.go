@@ -94,13 +94,16 @@ func TestBounds(t *testing.T) {
 	if !asm.Available() {
 		t.Skip("the assembly is not for this machine")
 	}
-	b := &bounds{fences: newFences(t, 7, 20), r: rand.New(rand.NewPCG(1, 2))}
+	b := &bounds{fences: newFences(t, 12, 20), r: rand.New(rand.NewPCG(1, 2))}
 	sets := []isa{avx2}
 	if asm.Wide() {
 		sets = append(sets, avx512)
 	}
 	for i := range 2 * len(sets) {
 		b.isa, b.end = sets[i/2], i%2 == 1
+		for iters := 1; iters <= 3; iters++ {
+			inBounds(t, fmt.Sprintf("maps of %d rounds, %v, at the end %v", iters, b.isa, b.end), func() { b.hyper(iters) })
+		}
 		for _, vecs := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 17} {
 			for n := 1; n <= 8; n++ {
 				what := fmt.Sprintf("%d rows of %d vectors, %v, at the end %v", n, vecs, b.isa, b.end)
@@ -193,6 +196,21 @@ func (b *bounds) swiglu(n, dim int) {
 		asm.SwiGLUGradWide(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
 		asm.SwiGLUGradFirstWide(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
 	}
+}
+
+func (b *bounds) hyper(iters int) {
+	b.maps(8, iters, asm.HyperMap, asm.HyperMapGrad)
+	if best() == avx512 {
+		b.maps(16, iters, asm.HyperMapWide, asm.HyperMapGradWide)
+	}
+}
+
+func (b *bounds) maps(n, iters int, f mapFunc, grad mapGradFunc) {
+	pre, post, comb, z, rho := b.f32(0, n*numStreams), b.f32(1, n*numStreams), b.f32(2, n*combSize), b.f32(3, n*mapWidth), b.f32(4, n)
+	base, scale, tmp := b.f32(5, mapWidth), b.f32(6, 3), b.f32(7, mapMemory(n, iters))
+	f(&pre[0], &post[0], &comb[0], &z[0], &rho[0], &base[0], &scale[0], &tmp[0], iters, 1e-6)
+	ga, u, dz, drho := b.f32(8, n*mapWidth), b.f32(9, n*mapWidth), b.f32(10, n*mapWidth), b.f32(11, n)
+	grad(&ga[0], &u[0], &dz[0], &drho[0], &pre[0], &post[0], &comb[0], &z[0], &rho[0], &base[0], &scale[0], &tmp[0], iters, 1e-6)
 }
 
 // A threshold parts the best from the rest as it says, and the bits are those of its integers.

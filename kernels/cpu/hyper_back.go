@@ -40,11 +40,13 @@ func (b *Backend) HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z,
 	g, u := mem.f32(groups*tokens*width), mem.f32(groups*tokens*width)
 	cost := tokens * (wide(x)*normCost + 2*mapCost + 3*p.Iters*sinkhornCost)
 	b.each(groups, cost, func(lo, hi int, s *scratch) {
-		for i := lo; i < hi; i++ {
+		n := 0
+		for lo, hi := lo*tokens, min(hi*tokens, rows); lo < hi; lo += n {
 			s.reset()
-			m := mapsGrad{maps: newMaps(z, x, base, scale, i*tokens, min(tokens, rows-i*tokens), p, s)}
-			m.g, m.u = g[i*tokens*width:][:tokens*width], u[i*tokens*width:][:tokens*width]
-			m.drho = s.f32(tokens)
+			n = b.isa.tokens(hi - lo)
+			m := mapsGrad{maps: newMaps(z, x, base, scale, lo, n, p, s)}
+			m.g, m.u = g[lo*width:][:m.size*width], u[lo*width:][:m.size*width]
+			m.drho = s.f32(m.size)
 			if full {
 				m.run(dz.F32(), dpre.F32(), dpost.F32(), dcomb.F32(), s)
 			} else {
@@ -67,28 +69,29 @@ func (b *Backend) HyperMapBackward(dz, dx, dbase, dscale, dpre, dpost, dcomb, z,
 // rowsOfChain is how many rows one call of assembly takes through the scales' chains, which are slow.
 const rowsOfChain = 1024
 
-// mapsGrad is the backward pass of a group of tokens: g is the gradient of the logits, u is z*rho, [8, width].
+// mapsGrad is the backward pass of a group of tokens: g is the gradient of the logits, u is z*rho, [size, width].
 type mapsGrad struct {
 	maps
 	g, u, drho []float32
 }
 
 func (m *mapsGrad) run(dz, dpre, dpost, dcomb []float32, s *scratch) {
-	to := m.eight(dz, mapWidth, s)
-	p, q, c := m.eight(dpre, numStreams, s), m.eight(dpost, numStreams, s), m.eight(dcomb, combSize, s)
-	tmp := s.f32(mapMemory(m.iters))
-	asm.HyperMapGrad(&m.g[0], &m.u[0], &to[0], &m.drho[0], &p[0], &q[0], &c[0], &m.z[0], &m.rho[0], &m.base[0], &m.scale[0], &tmp[0], m.iters, m.eps)
+	to := m.filled(dz, mapWidth, s)
+	p, q, c := m.filled(dpre, numStreams, s), m.filled(dpost, numStreams, s), m.filled(dcomb, combSize, s)
+	tmp := s.f32(mapMemory(m.size, m.iters))
+	grad := either(m.size > tokens, asm.HyperMapGradWide, asm.HyperMapGrad)
+	grad(&m.g[0], &m.u[0], &to[0], &m.drho[0], &p[0], &q[0], &c[0], &m.z[0], &m.rho[0], &m.base[0], &m.scale[0], &tmp[0], m.iters, m.eps)
 	m.put(dz, to, mapWidth)
 }
 
 // lastCollapse is run for a site of pre alone.
 func (m *mapsGrad) lastCollapse(dz, dpre []float32) {
-	var sg [tokens * numStreams]float32
+	var sg [mostTokens * numStreams]float32
 	for i := range m.n * numStreams {
 		m.u[i] = m.z[i] * m.rho[i/numStreams]
 		sg[i] = ref.FMA(m.u[i], m.scale[0], m.base[i%numStreams])
 	}
-	asm.Sigmoid(&sg[0], &sg[0], len(sg))
+	asm.Sigmoid(&sg[0], &sg[0], m.size*numStreams)
 	clear(m.drho)
 	for i := range m.n * numStreams {
 		t, at := i/numStreams, m.t*numStreams+i

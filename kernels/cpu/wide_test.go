@@ -7,7 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"furlong/dtype"
+	"furlong/kernels"
 	"furlong/kernels/cpu/asm"
+	"furlong/tensor"
 )
 
 // odd are the numbers that arithmetic treats apart.
@@ -75,5 +78,83 @@ func testWideGates(t *testing.T, r *rand.Rand, n, dim int, any bool) {
 		want := run(asm.SwiGLU, asm.SwiGLUGrad, asm.SwiGLUGradFirst)
 		got := run(asm.SwiGLUWide, asm.SwiGLUGradWide, asm.SwiGLUGradFirstWide)
 		sameBits(t, fmt.Sprintf("gates: %d rows of %d, limit %v", n, dim, limit), got, want)
+	}
+}
+
+type (
+	mapFunc     = func(pre, post, comb, z, rho, base, scale, tmp *float32, iters int, eps float32)
+	mapGradFunc = func(ga, u, dz, drho, dpre, dpost, dcomb, z, rho, base, scale, tmp *float32, iters int, eps float32)
+)
+
+// The maps of sixteen tokens have the bits of two times eight.
+func TestWideMaps(t *testing.T) {
+	needWide(t)
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, iters := range []int{1, 2, 20} {
+		for range 5 {
+			for _, any := range []bool{false, true} {
+				testWideMaps(t, r, iters, any)
+			}
+		}
+	}
+}
+
+func testWideMaps(t *testing.T, r *rand.Rand, iters int, any bool) {
+	const tokens = 16
+	z, rho, base, scale := numbers(r, tokens*mapWidth, any), numbers(r, tokens, any), numbers(r, mapWidth, false), numbers(r, 3, false)
+	dpre, dpost, dcomb := numbers(r, tokens*numStreams, any), numbers(r, tokens*numStreams, any), numbers(r, tokens*combSize, any)
+	dz := numbers(r, tokens*mapWidth, any)
+	run := func(step int, f mapFunc, grad mapGradFunc) []float32 {
+		tmp := make([]float32, mapMemory(step, iters))
+		pre, post, comb := make([]float32, tokens*numStreams), make([]float32, tokens*numStreams), make([]float32, tokens*combSize)
+		ga, u, to, drho := make([]float32, tokens*mapWidth), make([]float32, tokens*mapWidth), slices.Clone(dz), make([]float32, tokens)
+		for n := 0; n < tokens; n += step {
+			s, c, w := n*numStreams, n*combSize, n*mapWidth
+			f(&pre[s], &post[s], &comb[c], &z[w], &rho[n], &base[0], &scale[0], &tmp[0], iters, 1e-6)
+			grad(&ga[w], &u[w], &to[w], &drho[n], &dpre[s], &dpost[s], &dcomb[c], &z[w], &rho[n], &base[0], &scale[0], &tmp[0], iters, 1e-6)
+		}
+		return slices.Concat(pre, post, comb, ga, u, to, drho)
+	}
+	got, want := run(tokens, asm.HyperMapWide, asm.HyperMapGradWide), run(8, asm.HyperMap, asm.HyperMapGrad)
+	sameBits(t, fmt.Sprintf("maps, %d rounds", iters), got, want)
+}
+
+// Groups of sixteen tokens, of eight and parts of them give what groups of eight give.
+func TestGroupsOfTokens(t *testing.T) {
+	needWide(t)
+	r := rand.New(rand.NewPCG(9, 10))
+	of := func(shape ...int) *tensor.Tensor {
+		x := tensor.New(dtype.F32, shape...)
+		copy(x.F32(), numbers(r, x.Len(), false))
+		return x
+	}
+	narrow, wide := open(Options{Threads: 1}, avx2), open(Options{Threads: 1}, avx512)
+	defer narrow.Close()
+	defer wide.Close()
+	p := kernels.HyperParams{Iters: 3, Eps: 1e-6, NormEps: 1e-6}
+	for rows := 1; rows <= 40; rows++ {
+		for _, full := range []bool{true, false} {
+			z, x, base, scale := of(rows, mapWidth), of(rows, numStreams, 8), of(mapWidth), of(3)
+			pre, post, comb := of(rows, numStreams), of(rows, numStreams), of(rows, combSize)
+			if !full {
+				z, base, scale, post, comb = of(rows, numStreams), of(numStreams), of(1), nil, nil
+			}
+			dz, dx, dbase, dscale := of(z.Shape...), of(x.Shape...), of(base.Len()), of(scale.Len())
+			var got [2][]float32
+			for i, b := range []*Backend{narrow, wide} {
+				outs := []*tensor.Tensor{pre.Clone(), post, comb, dz.Clone(), dx.Clone(), dbase.Clone(), dscale.Clone()}
+				if full {
+					outs[1], outs[2] = post.Clone(), comb.Clone()
+				}
+				b.HyperMapBackward(outs[3], outs[4], outs[5], outs[6], pre, post, comb, z, x, base, scale, p)
+				b.HyperMap(outs[0], outs[1], outs[2], z, x, base, scale, p)
+				for _, o := range outs {
+					if o != nil {
+						got[i] = append(got[i], o.F32()...)
+					}
+				}
+			}
+			sameBits(t, fmt.Sprintf("%d tokens, full %v", rows, full), got[1], got[0])
+		}
 	}
 }

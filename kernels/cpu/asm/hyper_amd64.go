@@ -4,7 +4,7 @@
 
 package asm
 
-// HyperMap makes the maps of eight tokens with four streams; see Sizes of package asm for tmp.
+// HyperMap makes the maps of 8 tokens with four streams; see Sizes of package asm for tmp.
 //
 //go:noescape
 func HyperMap(pre *float32, post *float32, comb *float32, z *float32, rho *float32, base *float32, scale *float32, tmp *float32, iters int, eps float32)

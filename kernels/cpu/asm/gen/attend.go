@@ -176,10 +176,14 @@ func (g *gen) fetchRows(x scoring, count int) {
 	g.Label(none)
 }
 
-// twice returns four numbers in both halves of a register.
+// twice returns four numbers in both halves of a register, or in all quarters of a wide one.
 func (g *gen) twice(m operand.Mem) vec {
-	v := g.YMM()
-	g.VBROADCASTF128(m, v)
+	v := g.vector()
+	if g.size > ymm {
+		g.VBROADCASTF32X4(m, v)
+	} else {
+		g.VBROADCASTF128(m, v)
+	}
 	return v
 }
 

@@ -20,6 +20,7 @@ import (
 type gen struct {
 	*build.Context
 	size   int // bytes of a vector
+	widest int // bytes of the family's vectors
 	labels int
 	consts map[string]operand.Mem
 
@@ -48,6 +49,7 @@ var families = []family{
 	{"gemm_wide", (*gen).gemmWide, zmm},
 	{"head", (*gen).head, ymm},
 	{"hyper", (*gen).hyper, ymm},
+	{"hyper_wide", (*gen).hyper, zmm},
 	{"index", (*gen).index, ymm},
 	{"maps", (*gen).maps, ymm},
 	{"norm", (*gen).norm, ymm},
@@ -77,7 +79,7 @@ func generate() (map[string][]byte, error) {
 
 // generate adds a family's files.
 func (fam family) generate(files map[string][]byte) error {
-	g := &gen{Context: build.NewContext(), size: fam.size, consts: map[string]operand.Mem{}}
+	g := &gen{Context: build.NewContext(), size: fam.size, widest: fam.size, consts: map[string]operand.Mem{}}
 	g.ConstraintExpr("amd64")
 	fam.build(g)
 	f, err := g.Result()

@@ -22,6 +22,9 @@ func (g *gen) all(x float32) operand.Op { return g.bits(math.Float32bits(x)) }
 // bits is all for the bits of a lane.
 func (g *gen) bits(b uint32) operand.Op {
 	if v, ok := g.settled[b]; ok {
+		if g.size == ymm {
+			return v.AsY()
+		}
 		return v
 	}
 	return g.constant(b)
@@ -35,7 +38,7 @@ func (g *gen) constant(b uint32) operand.Mem {
 	}
 	m := g.StaticGlobal(name)
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for range g.size / 4 {
+	for range g.widest / 4 {
 		g.AppendDatum(operand.U32(b))
 	}
 	g.consts[name] = m
@@ -129,7 +132,10 @@ func (g *gen) pick(m mask, a operand.Op, b vec) vec {
 // pickInto sets d to what pick returns.
 func (g *gen) pickInto(d vec, m mask, a operand.Op, b vec) {
 	if g.size > ymm {
-		g.VBLENDMPS(a, b, m, d)
+		if d != b {
+			g.VMOVAPS(b, d) // avo takes it that the instruction reads d
+		}
+		g.VBLENDMPS(a, d, m, d)
 		return
 	}
 	g.VBLENDVPS(m, a, b, d)
