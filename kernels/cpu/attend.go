@@ -224,7 +224,8 @@ func (a *attention) keptOf(t, h, n int) []float32 {
 func (a *attention) softmax(e, m, z, last, q, sink, pairs []float32, t, h int) {
 	n := a.scores(e, q, pairs, a.scale, t)
 	copy(a.keptOf(t, h, n), e)
-	asm.Softmax(&e[0], &m[0], &z[0], &last[0], &sink[0], n)
+	softmax := either(a.isa.fours(n), asm.SoftmaxWide, asm.Softmax)
+	softmax(&e[0], &m[0], &z[0], &last[0], &sink[0], n)
 }
 
 // scores sets d to the dots of four heads with the rows of query t, times scale, and returns the number of rows. If that

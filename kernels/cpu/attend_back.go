@@ -154,7 +154,8 @@ func (g *attentionGrad) queries(lo, hi int, s *scratch) {
 			stride := g.stride()
 			c := g.coefs[int(g.start[t-g.lo])*stride+2*h:]
 			lse := g.four(g.lse, t, h, 1, small)
-			asm.AttendGrad(part(c, 0, (n-1)*stride+2*group), &l[0], &dp[0], &lse[0], part(g.delta, (t-g.lo)*g.heads+h, group), g.scale, n, stride)
+			grad := either(g.isa.fours(n), asm.AttendGradWide, asm.AttendGrad)
+			grad(part(c, 0, (n-1)*stride+2*group), &l[0], &dp[0], &lse[0], part(g.delta, (t-g.lo)*g.heads+h, group), g.scale, n, stride)
 			if g.dq != nil {
 				g.queryGrad(dq, c, t, h)
 			}

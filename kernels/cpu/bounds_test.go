@@ -128,6 +128,9 @@ func (b *bounds) attend(n, dim int) {
 	}
 	m, z, s := b.f32(0, group), b.f32(4, group), b.f32(5, group)
 	asm.Softmax(&e[0], &m[0], &z[0], &s[0], &b.f32(6, group)[0], n)
+	if best() == avx512 {
+		asm.SoftmaxWide(&b.f32(3, n*group)[0], &m[0], &z[0], &s[0], &b.f32(6, group)[0], n)
+	}
 	o := b.f32(0, group*dim)
 	values, queryGrad := asm.Values, asm.QueryGrad
 	if b.isa.takes(dim) {
@@ -144,6 +147,10 @@ func (b *bounds) attend(n, dim int) {
 func (b *bounds) attendGrad(n, dim int) {
 	l, dp := b.f32(0, (n+n%2)*group), b.f32(1, (n+n%2)*group)
 	asm.AttendGrad(&b.f32(2, n*2*group)[0], &l[0], &dp[0], &b.f32(3, group)[0], &b.f32(4, group)[0], 1, n, 2*group)
+	if best() == avx512 {
+		l, dp := b.f32(0, n*group), b.f32(1, n*group)
+		asm.AttendGradWide(&b.f32(2, (2*n-1)*2*group)[0], &l[0], &dp[0], &b.f32(3, group)[0], &b.f32(4, group)[0], 1, n, 4*group)
+	}
 	rows := b.rows(5, n, 1)
 	for i := range rows {
 		rows[i] = int32(i)

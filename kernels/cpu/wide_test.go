@@ -81,6 +81,35 @@ func testWideGates(t *testing.T, r *rand.Rand, n, dim int, any bool) {
 	}
 }
 
+// Softmax and the gradient of scores by four rows have the bits of those by two, and leave alone what lies behind the rows.
+func TestWideRows(t *testing.T) {
+	needWide(t)
+	r := rand.New(rand.NewPCG(11, 12))
+	for n := range 40 {
+		for range 5 {
+			for _, any := range []bool{false, true} {
+				testWideRows(t, r, n, any)
+			}
+		}
+	}
+}
+
+func testWideRows(t *testing.T, r *rand.Rand, n int, any bool) {
+	const stride = 4 * group
+	x, dp, small := numbers(r, (n+n%2)*group, any), numbers(r, (n+n%2)*group, any), numbers(r, 3*group, any)
+	if n%2 == 1 {
+		copy(x[n*group:], x[(n-1)*group:n*group])
+	}
+	run := func(softmax func(e, m, z, s, sink *float32, n int), grad func(c, l, dp, lse, delta *float32, scale float32, n, stride int)) []float32 {
+		e, c, sums := append(slices.Clone(x), 1), make([]float32, n*stride+1), make([]float32, 3*group)
+		softmax(&e[0], &sums[0], &sums[group], &sums[2*group], &small[0], n)
+		grad(&c[0], &x[:1][0], &dp[:1][0], &small[group], &small[2*group], 1.5, n, stride)
+		return slices.Concat(e[:n*group], e[len(x):], c, sums)
+	}
+	x, dp = slices.Grow(x, 1), slices.Grow(dp, 1) // without rows there is no first number
+	sameBits(t, fmt.Sprintf("%d rows", n), run(asm.SoftmaxWide, asm.AttendGradWide), run(asm.Softmax, asm.AttendGrad))
+}
+
 type (
 	mapFunc     = func(pre, post, comb, z, rho, base, scale, tmp *float32, iters int, eps float32)
 	mapGradFunc = func(ga, u, dz, drho, dpre, dpost, dcomb, z, rho, base, scale, tmp *float32, iters int, eps float32)

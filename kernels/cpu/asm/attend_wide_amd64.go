@@ -9,6 +9,11 @@ package asm
 //go:noescape
 func ScoresWide(d *float32, q *float32, pairs *float32, pool *float32, rows *int32, n int, dim int, scale float32, next *int32, left int)
 
+// SoftmaxWide is Softmax, but no row stands twice.
+//
+//go:noescape
+func SoftmaxWide(e *float32, m *float32, z *float32, s *float32, sink *float32, n int)
+
 // Values sets o of four heads to the chain of FMA(e[j], row j, .) over n rows, from zero or, if from is 1, from o.
 // The weights of row j begin at e[j*stride], 4 bytes from head to head.
 //
@@ -20,6 +25,11 @@ func ValuesWide(o *float32, e *float32, pool *float32, rows *int32, n int, dim i
 //
 //go:noescape
 func QueryGradWide(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
+
+// AttendGradWide is AttendGrad, but no row stands twice.
+//
+//go:noescape
+func AttendGradWide(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int)
 
 // RowGrads goes on with the gradients of n different rows of drow: FMA(p, do, FMA(g, q, .)), heads ascending. The
 // coefficients [heads, 2] of row j begin at byte j*stride of c. A row is width bytes, of which vecs vectors are done.

@@ -314,6 +314,358 @@ DATA turn4<>+56(SB)/4, $0x0000000b
 DATA turn4<>+60(SB)/4, $0x0000000f
 GLOBL turn4<>(SB), RODATA|NOPTR, $64
 
+// func SoftmaxWide(e *float32, m *float32, z *float32, s *float32, sink *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·SoftmaxWide(SB), NOSPLIT, $0-48
+	MOVQ            e+0(FP), AX
+	MOVQ            n+40(FP), DX
+	MOVQ            DX, BX
+	SHRQ            $0x02, DX
+	ANDQ            $0x03, BX
+	LEAQ            (BX)(BX*1), CX
+	ADDQ            CX, CX
+	MOVQ            $0x00000001, SI
+	SHLQ            CL, SI
+	DECQ            SI
+	KMOVW           SI, K1
+	MOVQ            sink+32(FP), CX
+	VBROADCASTF32X4 (CX), Z0
+	VMOVAPS         Z0, Z1
+	MOVQ            AX, CX
+	MOVQ            DX, SI
+	TESTQ           SI, SI
+	JZ              end17
+
+loop16:
+	VMOVUPS (CX), Z2
+	VMAXPS  Z1, Z2, Z1
+	ADDQ    $0x00000040, CX
+	DECQ    SI
+	JNZ     loop16
+
+end17:
+	TESTQ     BX, BX
+	JZ        none15
+	VMOVUPS.Z (CX), K1, Z2
+	VMAXPS    Z1, Z2, K1, Z1
+
+none15:
+	VSHUFF32X4 $0x4e, Z1, Z1, Z2
+	VMAXPS     Z1, Z2, Z1
+	VSHUFF32X4 $0xb1, Z1, Z1, Z2
+	VMAXPS     Z1, Z2, Z1
+	MOVQ       m+8(FP), CX
+	VMOVUPS    X1, (CX)
+	VMOVUPS    lanes3efffffe<>+0(SB), Z2
+	VMOVUPS    lanes3e2aaa49<>+0(SB), Z3
+	VMOVUPS    lanes3d2aac79<>+0(SB), Z4
+	VMOVUPS    lanes3c091d10<>+0(SB), Z5
+	VMOVUPS    lanes3ab511e8<>+0(SB), Z6
+	VMOVUPS    lanes4b400000<>+0(SB), Z7
+	VMOVUPS    lanes3fb8aa3b<>+0(SB), Z8
+	VMOVUPS    lanes3f317218<>+0(SB), Z9
+	VMOVUPS    lanesb102e308<>+0(SB), Z10
+	VMOVUPS    lanes3f800000<>+0(SB), Z11
+	VMOVUPS    lanesc2aeac4f<>+0(SB), Z12
+	VXORPS     X13, X13, X13
+	TESTQ      DX, DX
+	JZ         end20
+
+loop19:
+	VMOVUPS       (AX), Z14
+	VSUBPS        Z1, Z14, Z14
+	VMOVUPS       Z7, Z16
+	VFMADD231PS   Z8, Z14, Z16
+	VSUBPS        Z7, Z16, Z16
+	VMOVAPS       Z14, Z17
+	VFNMADD231PS  Z9, Z16, Z17
+	VFNMADD231PS  Z10, Z16, Z17
+	VMOVUPS       Z6, Z15
+	VFMADD213PS   Z5, Z17, Z15
+	VFMADD213PS   Z4, Z17, Z15
+	VFMADD213PS   Z3, Z17, Z15
+	VFMADD213PS   Z2, Z17, Z15
+	VMULPS        Z17, Z17, Z18
+	VFMADD213PS   Z17, Z18, Z15
+	VADDPS        Z11, Z15, Z15
+	VCVTPS2DQ     Z16, Z16
+	VPSLLD        $0x17, Z16, Z16
+	VPADDD        Z16, Z15, Z15
+	VCMPPS        $0x15, Z12, Z14, K2
+	VMOVAPS.Z     Z15, K2, Z15
+	VMOVUPS       Z15, (AX)
+	VADDPS        X15, X13, X13
+	VEXTRACTF32X4 $0x01, Z15, X14
+	VADDPS        X14, X13, X13
+	VEXTRACTF32X4 $0x02, Z15, X14
+	VADDPS        X14, X13, X13
+	VEXTRACTF32X4 $0x03, Z15, X14
+	VADDPS        X14, X13, X13
+	ADDQ          $0x00000040, AX
+	DECQ          DX
+	JNZ           loop19
+
+end20:
+	TESTQ         BX, BX
+	JZ            done18
+	VMOVUPS.Z     (AX), K1, Z14
+	VSUBPS        Z1, Z14, Z14
+	VMOVUPS       Z7, Z16
+	VFMADD231PS   Z8, Z14, Z16
+	VSUBPS        Z7, Z16, Z16
+	VMOVAPS       Z14, Z17
+	VFNMADD231PS  Z9, Z16, Z17
+	VFNMADD231PS  Z10, Z16, Z17
+	VMOVUPS       Z6, Z15
+	VFMADD213PS   Z5, Z17, Z15
+	VFMADD213PS   Z4, Z17, Z15
+	VFMADD213PS   Z3, Z17, Z15
+	VFMADD213PS   Z2, Z17, Z15
+	VMULPS        Z17, Z17, Z18
+	VFMADD213PS   Z17, Z18, Z15
+	VADDPS        Z11, Z15, Z15
+	VCVTPS2DQ     Z16, Z16
+	VPSLLD        $0x17, Z16, Z16
+	VPADDD        Z16, Z15, Z15
+	VCMPPS        $0x15, Z12, Z14, K2
+	VMOVAPS.Z     Z15, K2, Z15
+	VMOVUPS       Z15, K1, (AX)
+	VADDPS        X15, X13, X13
+	CMPQ          BX, $0x01
+	JEQ           done18
+	VEXTRACTF32X4 $0x01, Z15, X14
+	VADDPS        X14, X13, X13
+	CMPQ          BX, $0x02
+	JEQ           done18
+	VEXTRACTF32X4 $0x02, Z15, X14
+	VADDPS        X14, X13, X13
+
+done18:
+	MOVQ         z+16(FP), AX
+	VMOVUPS      X13, (AX)
+	VSUBPS       Z1, Z0, Z0
+	VMOVUPS      Z7, Z1
+	VFMADD231PS  Z8, Z0, Z1
+	VSUBPS       Z7, Z1, Z1
+	VMOVAPS      Z0, Z7
+	VFNMADD231PS Z9, Z1, Z7
+	VFNMADD231PS Z10, Z1, Z7
+	VMOVUPS      Z6, Z6
+	VFMADD213PS  Z5, Z7, Z6
+	VFMADD213PS  Z4, Z7, Z6
+	VFMADD213PS  Z3, Z7, Z6
+	VFMADD213PS  Z2, Z7, Z6
+	VMULPS       Z7, Z7, Z2
+	VFMADD213PS  Z7, Z2, Z6
+	VADDPS       Z11, Z6, Z6
+	VCVTPS2DQ    Z1, Z1
+	VPSLLD       $0x17, Z1, Z1
+	VPADDD       Z1, Z6, Z6
+	VCMPPS       $0x15, Z12, Z0, K1
+	VMOVAPS.Z    Z6, K1, Z6
+	MOVQ         s+24(FP), AX
+	VMOVUPS      X6, (AX)
+	VZEROUPPER
+	RET
+
+DATA lanes3efffffe<>+0(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+4(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+8(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+12(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+16(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+20(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+24(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+28(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+32(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+36(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+40(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+44(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+48(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+52(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+56(SB)/4, $0x3efffffe
+DATA lanes3efffffe<>+60(SB)/4, $0x3efffffe
+GLOBL lanes3efffffe<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3e2aaa49<>+0(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+4(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+8(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+12(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+16(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+20(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+24(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+28(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+32(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+36(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+40(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+44(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+48(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+52(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+56(SB)/4, $0x3e2aaa49
+DATA lanes3e2aaa49<>+60(SB)/4, $0x3e2aaa49
+GLOBL lanes3e2aaa49<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3d2aac79<>+0(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+4(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+8(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+12(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+16(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+20(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+24(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+28(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+32(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+36(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+40(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+44(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+48(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+52(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+56(SB)/4, $0x3d2aac79
+DATA lanes3d2aac79<>+60(SB)/4, $0x3d2aac79
+GLOBL lanes3d2aac79<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3c091d10<>+0(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+4(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+8(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+12(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+16(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+20(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+24(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+28(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+32(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+36(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+40(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+44(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+48(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+52(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+56(SB)/4, $0x3c091d10
+DATA lanes3c091d10<>+60(SB)/4, $0x3c091d10
+GLOBL lanes3c091d10<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3ab511e8<>+0(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+4(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+8(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+12(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+16(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+20(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+24(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+28(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+32(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+36(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+40(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+44(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+48(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+52(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+56(SB)/4, $0x3ab511e8
+DATA lanes3ab511e8<>+60(SB)/4, $0x3ab511e8
+GLOBL lanes3ab511e8<>(SB), RODATA|NOPTR, $64
+
+DATA lanes4b400000<>+0(SB)/4, $0x4b400000
+DATA lanes4b400000<>+4(SB)/4, $0x4b400000
+DATA lanes4b400000<>+8(SB)/4, $0x4b400000
+DATA lanes4b400000<>+12(SB)/4, $0x4b400000
+DATA lanes4b400000<>+16(SB)/4, $0x4b400000
+DATA lanes4b400000<>+20(SB)/4, $0x4b400000
+DATA lanes4b400000<>+24(SB)/4, $0x4b400000
+DATA lanes4b400000<>+28(SB)/4, $0x4b400000
+DATA lanes4b400000<>+32(SB)/4, $0x4b400000
+DATA lanes4b400000<>+36(SB)/4, $0x4b400000
+DATA lanes4b400000<>+40(SB)/4, $0x4b400000
+DATA lanes4b400000<>+44(SB)/4, $0x4b400000
+DATA lanes4b400000<>+48(SB)/4, $0x4b400000
+DATA lanes4b400000<>+52(SB)/4, $0x4b400000
+DATA lanes4b400000<>+56(SB)/4, $0x4b400000
+DATA lanes4b400000<>+60(SB)/4, $0x4b400000
+GLOBL lanes4b400000<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA lanes3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL lanes3fb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3f317218<>+0(SB)/4, $0x3f317218
+DATA lanes3f317218<>+4(SB)/4, $0x3f317218
+DATA lanes3f317218<>+8(SB)/4, $0x3f317218
+DATA lanes3f317218<>+12(SB)/4, $0x3f317218
+DATA lanes3f317218<>+16(SB)/4, $0x3f317218
+DATA lanes3f317218<>+20(SB)/4, $0x3f317218
+DATA lanes3f317218<>+24(SB)/4, $0x3f317218
+DATA lanes3f317218<>+28(SB)/4, $0x3f317218
+DATA lanes3f317218<>+32(SB)/4, $0x3f317218
+DATA lanes3f317218<>+36(SB)/4, $0x3f317218
+DATA lanes3f317218<>+40(SB)/4, $0x3f317218
+DATA lanes3f317218<>+44(SB)/4, $0x3f317218
+DATA lanes3f317218<>+48(SB)/4, $0x3f317218
+DATA lanes3f317218<>+52(SB)/4, $0x3f317218
+DATA lanes3f317218<>+56(SB)/4, $0x3f317218
+DATA lanes3f317218<>+60(SB)/4, $0x3f317218
+GLOBL lanes3f317218<>(SB), RODATA|NOPTR, $64
+
+DATA lanesb102e308<>+0(SB)/4, $0xb102e308
+DATA lanesb102e308<>+4(SB)/4, $0xb102e308
+DATA lanesb102e308<>+8(SB)/4, $0xb102e308
+DATA lanesb102e308<>+12(SB)/4, $0xb102e308
+DATA lanesb102e308<>+16(SB)/4, $0xb102e308
+DATA lanesb102e308<>+20(SB)/4, $0xb102e308
+DATA lanesb102e308<>+24(SB)/4, $0xb102e308
+DATA lanesb102e308<>+28(SB)/4, $0xb102e308
+DATA lanesb102e308<>+32(SB)/4, $0xb102e308
+DATA lanesb102e308<>+36(SB)/4, $0xb102e308
+DATA lanesb102e308<>+40(SB)/4, $0xb102e308
+DATA lanesb102e308<>+44(SB)/4, $0xb102e308
+DATA lanesb102e308<>+48(SB)/4, $0xb102e308
+DATA lanesb102e308<>+52(SB)/4, $0xb102e308
+DATA lanesb102e308<>+56(SB)/4, $0xb102e308
+DATA lanesb102e308<>+60(SB)/4, $0xb102e308
+GLOBL lanesb102e308<>(SB), RODATA|NOPTR, $64
+
+DATA lanes3f800000<>+0(SB)/4, $0x3f800000
+DATA lanes3f800000<>+4(SB)/4, $0x3f800000
+DATA lanes3f800000<>+8(SB)/4, $0x3f800000
+DATA lanes3f800000<>+12(SB)/4, $0x3f800000
+DATA lanes3f800000<>+16(SB)/4, $0x3f800000
+DATA lanes3f800000<>+20(SB)/4, $0x3f800000
+DATA lanes3f800000<>+24(SB)/4, $0x3f800000
+DATA lanes3f800000<>+28(SB)/4, $0x3f800000
+DATA lanes3f800000<>+32(SB)/4, $0x3f800000
+DATA lanes3f800000<>+36(SB)/4, $0x3f800000
+DATA lanes3f800000<>+40(SB)/4, $0x3f800000
+DATA lanes3f800000<>+44(SB)/4, $0x3f800000
+DATA lanes3f800000<>+48(SB)/4, $0x3f800000
+DATA lanes3f800000<>+52(SB)/4, $0x3f800000
+DATA lanes3f800000<>+56(SB)/4, $0x3f800000
+DATA lanes3f800000<>+60(SB)/4, $0x3f800000
+GLOBL lanes3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA lanesc2aeac4f<>+0(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+4(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+8(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+12(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+16(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+20(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+24(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+28(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+32(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+36(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+40(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+44(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+48(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+52(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+56(SB)/4, $0xc2aeac4f
+DATA lanesc2aeac4f<>+60(SB)/4, $0xc2aeac4f
+GLOBL lanesc2aeac4f<>(SB), RODATA|NOPTR, $64
+
 // func ValuesWide(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·ValuesWide(SB), NOSPLIT, $0-64
@@ -326,12 +678,12 @@ TEXT ·ValuesWide(SB), NOSPLIT, $0-64
 	LEAQ (DX)(DX*2), SI
 	MOVQ DX, DI
 
-strip15:
+strip21:
 	CMPQ    DI, $0x00000100
-	JLT     single16
+	JLT     single22
 	MOVQ    from+56(FP), R8
 	BTQ     $0x00, R8
-	JCC     fresh18
+	JCC     fresh24
 	VMOVUPS (AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -348,9 +700,9 @@ strip15:
 	VMOVUPS 64(AX)(SI*1), Z13
 	VMOVUPS 128(AX)(SI*1), Z14
 	VMOVUPS 192(AX)(SI*1), Z15
-	JMP     start19
+	JMP     start25
 
-fresh18:
+fresh24:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -368,14 +720,14 @@ fresh18:
 	VXORPS Z14, Z14, Z14
 	VXORPS Z15, Z15, Z15
 
-start19:
+start25:
 	MOVQ  e+8(FP), R8
 	MOVQ  rows+24(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end21
+	JZ    end27
 
-loop20:
+loop26:
 	MOVLQSX      (R9), R11
 	IMULQ        DX, R11
 	VMOVUPS      (CX)(R11*1), Z16
@@ -405,9 +757,9 @@ loop20:
 	ADDQ         $0x04, R9
 	ADDQ         BX, R8
 	DECQ         R10
-	JNZ          loop20
+	JNZ          loop26
 
-end21:
+end27:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -427,34 +779,34 @@ end21:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000100, DI
-	JMP     strip15
+	JMP     strip21
 
-single16:
+single22:
 	TESTQ   DI, DI
-	JZ      done17
+	JZ      done23
 	MOVQ    from+56(FP), R8
 	BTQ     $0x00, R8
-	JCC     fresh22
+	JCC     fresh28
 	VMOVUPS (AX), Z0
 	VMOVUPS (AX)(DX*1), Z1
 	VMOVUPS (AX)(DX*2), Z2
 	VMOVUPS (AX)(SI*1), Z3
-	JMP     start23
+	JMP     start29
 
-fresh22:
+fresh28:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 
-start23:
+start29:
 	MOVQ  e+8(FP), R8
 	MOVQ  rows+24(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end25
+	JZ    end31
 
-loop24:
+loop30:
 	MOVLQSX      (R9), R11
 	IMULQ        DX, R11
 	VMOVUPS      (CX)(R11*1), Z4
@@ -469,9 +821,9 @@ loop24:
 	ADDQ         $0x04, R9
 	ADDQ         BX, R8
 	DECQ         R10
-	JNZ          loop24
+	JNZ          loop30
 
-end25:
+end31:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, (AX)(DX*1)
 	VMOVUPS Z2, (AX)(DX*2)
@@ -479,9 +831,9 @@ end25:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     single16
+	JMP     single22
 
-done17:
+done23:
 	VZEROUPPER
 	RET
 
@@ -497,12 +849,12 @@ TEXT ·QueryGradWide(SB), NOSPLIT, $0-64
 	LEAQ (DX)(DX*2), SI
 	MOVQ DX, DI
 
-strip26:
+strip32:
 	CMPQ    DI, $0x00000100
-	JLT     single27
+	JLT     single33
 	MOVQ    from+56(FP), R8
 	BTQ     $0x00, R8
-	JCC     fresh29
+	JCC     fresh35
 	VMOVUPS (AX), Z0
 	VMOVUPS 64(AX), Z1
 	VMOVUPS 128(AX), Z2
@@ -519,9 +871,9 @@ strip26:
 	VMOVUPS 64(AX)(SI*1), Z13
 	VMOVUPS 128(AX)(SI*1), Z14
 	VMOVUPS 192(AX)(SI*1), Z15
-	JMP     start30
+	JMP     start36
 
-fresh29:
+fresh35:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -539,14 +891,14 @@ fresh29:
 	VXORPS Z14, Z14, Z14
 	VXORPS Z15, Z15, Z15
 
-start30:
+start36:
 	MOVQ  e+8(FP), R8
 	MOVQ  rows+24(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end32
+	JZ    end38
 
-loop31:
+loop37:
 	MOVLQSX      (R9), R11
 	IMULQ        DX, R11
 	VMOVUPS      (CX)(R11*1), Z16
@@ -576,9 +928,9 @@ loop31:
 	ADDQ         $0x04, R9
 	ADDQ         BX, R8
 	DECQ         R10
-	JNZ          loop31
+	JNZ          loop37
 
-end32:
+end38:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
@@ -598,34 +950,34 @@ end32:
 	ADDQ    $0x00000100, AX
 	ADDQ    $0x00000100, CX
 	SUBQ    $0x00000100, DI
-	JMP     strip26
+	JMP     strip32
 
-single27:
+single33:
 	TESTQ   DI, DI
-	JZ      done28
+	JZ      done34
 	MOVQ    from+56(FP), R8
 	BTQ     $0x00, R8
-	JCC     fresh33
+	JCC     fresh39
 	VMOVUPS (AX), Z0
 	VMOVUPS (AX)(DX*1), Z1
 	VMOVUPS (AX)(DX*2), Z2
 	VMOVUPS (AX)(SI*1), Z3
-	JMP     start34
+	JMP     start40
 
-fresh33:
+fresh39:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 
-start34:
+start40:
 	MOVQ  e+8(FP), R8
 	MOVQ  rows+24(FP), R9
 	MOVQ  n+32(FP), R10
 	TESTQ R10, R10
-	JZ    end36
+	JZ    end42
 
-loop35:
+loop41:
 	MOVLQSX      (R9), R11
 	IMULQ        DX, R11
 	VMOVUPS      (CX)(R11*1), Z4
@@ -640,9 +992,9 @@ loop35:
 	ADDQ         $0x04, R9
 	ADDQ         BX, R8
 	DECQ         R10
-	JNZ          loop35
+	JNZ          loop41
 
-end36:
+end42:
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, (AX)(DX*1)
 	VMOVUPS Z2, (AX)(DX*2)
@@ -650,11 +1002,213 @@ end36:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	SUBQ    $0x00000040, DI
-	JMP     single27
+	JMP     single33
 
-done28:
+done34:
 	VZEROUPPER
 	RET
+
+// func AttendGradWide(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int)
+// Requires: AVX, AVX512F
+TEXT ·AttendGradWide(SB), NOSPLIT, $0-64
+	MOVQ            c+0(FP), AX
+	MOVQ            l+8(FP), DX
+	MOVQ            dp+16(FP), BX
+	MOVQ            n+48(FP), SI
+	MOVQ            stride+56(FP), DI
+	SHLQ            $0x02, DI
+	LEAQ            (DI)(DI*2), R9
+	MOVQ            SI, R8
+	SHRQ            $0x02, SI
+	ANDQ            $0x03, R8
+	LEAQ            (R8)(R8*1), CX
+	ADDQ            CX, CX
+	MOVQ            $0x00000001, R10
+	SHLQ            CL, R10
+	DECQ            R10
+	KMOVW           R10, K1
+	MOVQ            lse+24(FP), CX
+	VBROADCASTF32X4 (CX), Z0
+	MOVQ            delta+32(FP), CX
+	VBROADCASTF32X4 (CX), Z1
+	VBROADCASTSS    scale+40(FP), Z2
+	VMOVUPS         lanes3efffffe<>+0(SB), Z3
+	VMOVUPS         lanes3e2aaa49<>+0(SB), Z4
+	VMOVUPS         lanes3d2aac79<>+0(SB), Z5
+	VMOVUPS         lanes3c091d10<>+0(SB), Z6
+	VMOVUPS         lanes3ab511e8<>+0(SB), Z7
+	VMOVUPS         lanes4b400000<>+0(SB), Z8
+	VMOVUPS         lanes3fb8aa3b<>+0(SB), Z9
+	VMOVUPS         lanes3f317218<>+0(SB), Z10
+	VMOVUPS         lanesb102e308<>+0(SB), Z11
+	VMOVUPS         lanes3f800000<>+0(SB), Z12
+	VMOVUPS         lanesc2aeac4f<>+0(SB), Z13
+	VMOVUPS         lanes42b17217<>+0(SB), Z14
+	VMOVUPS         lanes7f800000<>+0(SB), Z15
+	VMOVUPS         firstPairs<>+0(SB), Z16
+	VMOVUPS         lastPairs<>+0(SB), Z17
+	TESTQ           SI, SI
+	JZ              end44
+
+loop43:
+	VMOVUPS       (DX), Z18
+	VMOVUPS       (BX), Z19
+	VSUBPS        Z0, Z18, Z18
+	VMOVUPS       Z8, Z20
+	VFMADD231PS   Z9, Z18, Z20
+	VSUBPS        Z8, Z20, Z20
+	VMOVAPS       Z18, Z21
+	VFNMADD231PS  Z10, Z20, Z21
+	VFNMADD231PS  Z11, Z20, Z21
+	VMOVUPS       Z7, Z22
+	VFMADD213PS   Z6, Z21, Z22
+	VFMADD213PS   Z5, Z21, Z22
+	VFMADD213PS   Z4, Z21, Z22
+	VFMADD213PS   Z3, Z21, Z22
+	VMULPS        Z21, Z21, Z23
+	VFMADD213PS   Z21, Z23, Z22
+	VADDPS        Z12, Z22, Z22
+	VCVTPS2DQ     Z20, Z20
+	VPSLLD        $0x17, Z20, Z20
+	VPADDD        Z20, Z22, Z22
+	VCMPPS        $0x15, Z13, Z18, K2
+	VMOVAPS.Z     Z22, K2, Z22
+	VCMPPS        $0x1e, Z14, Z18, K2
+	VMOVAPS       Z22, Z18
+	VBLENDMPS     Z15, Z18, K2, Z18
+	VSUBPS        Z1, Z19, Z19
+	VMULPS        Z18, Z19, Z19
+	VMULPS        Z2, Z19, Z19
+	VMOVAPS       Z19, Z20
+	VPERMT2PS     Z18, Z16, Z20
+	VPERMT2PS     Z18, Z17, Z19
+	VMOVUPS       Y20, (AX)
+	VEXTRACTF64X4 $0x01, Z20, (AX)(DI*1)
+	VMOVUPS       Y19, (AX)(DI*2)
+	VEXTRACTF64X4 $0x01, Z19, (AX)(R9*1)
+	LEAQ          (AX)(DI*4), AX
+	ADDQ          $0x00000040, DX
+	ADDQ          $0x00000040, BX
+	DECQ          SI
+	JNZ           loop43
+
+end44:
+	TESTQ         R8, R8
+	JZ            done45
+	VMOVUPS.Z     (DX), K1, Z18
+	VMOVUPS.Z     (BX), K1, Z19
+	VSUBPS        Z0, Z18, Z0
+	VMOVUPS       Z8, Z18
+	VFMADD231PS   Z9, Z0, Z18
+	VSUBPS        Z8, Z18, Z18
+	VMOVAPS       Z0, Z8
+	VFNMADD231PS  Z10, Z18, Z8
+	VFNMADD231PS  Z11, Z18, Z8
+	VMOVUPS       Z7, Z7
+	VFMADD213PS   Z6, Z8, Z7
+	VFMADD213PS   Z5, Z8, Z7
+	VFMADD213PS   Z4, Z8, Z7
+	VFMADD213PS   Z3, Z8, Z7
+	VMULPS        Z8, Z8, Z3
+	VFMADD213PS   Z8, Z3, Z7
+	VADDPS        Z12, Z7, Z7
+	VCVTPS2DQ     Z18, Z18
+	VPSLLD        $0x17, Z18, Z18
+	VPADDD        Z18, Z7, Z7
+	VCMPPS        $0x15, Z13, Z0, K1
+	VMOVAPS.Z     Z7, K1, Z7
+	VCMPPS        $0x1e, Z14, Z0, K1
+	VMOVAPS       Z7, Z0
+	VBLENDMPS     Z15, Z0, K1, Z0
+	VSUBPS        Z1, Z19, Z1
+	VMULPS        Z0, Z1, Z1
+	VMULPS        Z2, Z1, Z1
+	VMOVAPS       Z1, Z2
+	VPERMT2PS     Z0, Z16, Z2
+	VPERMT2PS     Z0, Z17, Z1
+	VMOVUPS       Y2, (AX)
+	CMPQ          R8, $0x01
+	JEQ           done45
+	VEXTRACTF64X4 $0x01, Z2, (AX)(DI*1)
+	CMPQ          R8, $0x02
+	JEQ           done45
+	VMOVUPS       Y1, (AX)(DI*2)
+
+done45:
+	VZEROUPPER
+	RET
+
+DATA lanes42b17217<>+0(SB)/4, $0x42b17217
+DATA lanes42b17217<>+4(SB)/4, $0x42b17217
+DATA lanes42b17217<>+8(SB)/4, $0x42b17217
+DATA lanes42b17217<>+12(SB)/4, $0x42b17217
+DATA lanes42b17217<>+16(SB)/4, $0x42b17217
+DATA lanes42b17217<>+20(SB)/4, $0x42b17217
+DATA lanes42b17217<>+24(SB)/4, $0x42b17217
+DATA lanes42b17217<>+28(SB)/4, $0x42b17217
+DATA lanes42b17217<>+32(SB)/4, $0x42b17217
+DATA lanes42b17217<>+36(SB)/4, $0x42b17217
+DATA lanes42b17217<>+40(SB)/4, $0x42b17217
+DATA lanes42b17217<>+44(SB)/4, $0x42b17217
+DATA lanes42b17217<>+48(SB)/4, $0x42b17217
+DATA lanes42b17217<>+52(SB)/4, $0x42b17217
+DATA lanes42b17217<>+56(SB)/4, $0x42b17217
+DATA lanes42b17217<>+60(SB)/4, $0x42b17217
+GLOBL lanes42b17217<>(SB), RODATA|NOPTR, $64
+
+DATA lanes7f800000<>+0(SB)/4, $0x7f800000
+DATA lanes7f800000<>+4(SB)/4, $0x7f800000
+DATA lanes7f800000<>+8(SB)/4, $0x7f800000
+DATA lanes7f800000<>+12(SB)/4, $0x7f800000
+DATA lanes7f800000<>+16(SB)/4, $0x7f800000
+DATA lanes7f800000<>+20(SB)/4, $0x7f800000
+DATA lanes7f800000<>+24(SB)/4, $0x7f800000
+DATA lanes7f800000<>+28(SB)/4, $0x7f800000
+DATA lanes7f800000<>+32(SB)/4, $0x7f800000
+DATA lanes7f800000<>+36(SB)/4, $0x7f800000
+DATA lanes7f800000<>+40(SB)/4, $0x7f800000
+DATA lanes7f800000<>+44(SB)/4, $0x7f800000
+DATA lanes7f800000<>+48(SB)/4, $0x7f800000
+DATA lanes7f800000<>+52(SB)/4, $0x7f800000
+DATA lanes7f800000<>+56(SB)/4, $0x7f800000
+DATA lanes7f800000<>+60(SB)/4, $0x7f800000
+GLOBL lanes7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA firstPairs<>+0(SB)/4, $0x00000000
+DATA firstPairs<>+4(SB)/4, $0x00000010
+DATA firstPairs<>+8(SB)/4, $0x00000001
+DATA firstPairs<>+12(SB)/4, $0x00000011
+DATA firstPairs<>+16(SB)/4, $0x00000002
+DATA firstPairs<>+20(SB)/4, $0x00000012
+DATA firstPairs<>+24(SB)/4, $0x00000003
+DATA firstPairs<>+28(SB)/4, $0x00000013
+DATA firstPairs<>+32(SB)/4, $0x00000004
+DATA firstPairs<>+36(SB)/4, $0x00000014
+DATA firstPairs<>+40(SB)/4, $0x00000005
+DATA firstPairs<>+44(SB)/4, $0x00000015
+DATA firstPairs<>+48(SB)/4, $0x00000006
+DATA firstPairs<>+52(SB)/4, $0x00000016
+DATA firstPairs<>+56(SB)/4, $0x00000007
+DATA firstPairs<>+60(SB)/4, $0x00000017
+GLOBL firstPairs<>(SB), RODATA|NOPTR, $64
+
+DATA lastPairs<>+0(SB)/4, $0x00000008
+DATA lastPairs<>+4(SB)/4, $0x00000018
+DATA lastPairs<>+8(SB)/4, $0x00000009
+DATA lastPairs<>+12(SB)/4, $0x00000019
+DATA lastPairs<>+16(SB)/4, $0x0000000a
+DATA lastPairs<>+20(SB)/4, $0x0000001a
+DATA lastPairs<>+24(SB)/4, $0x0000000b
+DATA lastPairs<>+28(SB)/4, $0x0000001b
+DATA lastPairs<>+32(SB)/4, $0x0000000c
+DATA lastPairs<>+36(SB)/4, $0x0000001c
+DATA lastPairs<>+40(SB)/4, $0x0000000d
+DATA lastPairs<>+44(SB)/4, $0x0000001d
+DATA lastPairs<>+48(SB)/4, $0x0000000e
+DATA lastPairs<>+52(SB)/4, $0x0000001e
+DATA lastPairs<>+56(SB)/4, $0x0000000f
+DATA lastPairs<>+60(SB)/4, $0x0000001f
+GLOBL lastPairs<>(SB), RODATA|NOPTR, $64
 
 // func RowGradsWide(drow *float32, q *float32, do *float32, c *float32, rows *int32, n int, heads int, width int, stride int, vecs int)
 // Requires: AVX, AVX512F
@@ -663,48 +1217,48 @@ TEXT ·RowGradsWide(SB), NOSPLIT, $8-80
 	MOVQ n+40(FP), CX
 	MOVQ c+24(FP), DI
 
-tile37:
+tile46:
 	MOVLQSX (AX), R11
 	IMULQ   width+56(FP), R11
 	ADDQ    drow+0(FP), R11
 	MOVQ    R11, R12
 	MOVQ    DI, R8
 	CMPQ    CX, $0x01
-	JLE     short39
+	JLE     short48
 	ADDQ    stride+64(FP), R8
 	MOVLQSX 4(AX), R12
 	IMULQ   width+56(FP), R12
 	ADDQ    drow+0(FP), R12
 
-short39:
+short48:
 	MOVQ    R12, R13
 	MOVQ    R8, R9
 	CMPQ    CX, $0x02
-	JLE     short40
+	JLE     short49
 	ADDQ    stride+64(FP), R9
 	MOVLQSX 8(AX), R13
 	IMULQ   width+56(FP), R13
 	ADDQ    drow+0(FP), R13
 
-short40:
+short49:
 	MOVQ    R13, R14
 	MOVQ    R9, R10
 	CMPQ    CX, $0x03
-	JLE     short41
+	JLE     short50
 	ADDQ    stride+64(FP), R10
 	MOVLQSX 12(AX), R14
 	IMULQ   width+56(FP), R14
 	ADDQ    drow+0(FP), R14
 
-short41:
+short50:
 	MOVQ q+8(FP), DX
 	MOVQ do+16(FP), BX
 	MOVQ vecs+72(FP), SI
 	SHLQ $0x06, SI
 
-strip42:
+strip51:
 	CMPQ    SI, $0x00000100
-	JLT     single43
+	JLT     single52
 	VMOVUPS (R11), Z0
 	VMOVUPS 64(R11), Z1
 	VMOVUPS 128(R11), Z2
@@ -723,11 +1277,11 @@ strip42:
 	VMOVUPS 192(R14), Z15
 	MOVQ    heads+48(FP), R15
 	CMPQ    R15, $0x04
-	JEQ     four45
+	JEQ     four54
 	TESTQ   R15, R15
-	JZ      end48
+	JZ      end57
 
-loop47:
+loop56:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VMOVUPS      128(DX), Z18
@@ -783,9 +1337,9 @@ loop47:
 	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
 	DECQ         R15
-	JNZ          loop47
+	JNZ          loop56
 
-end48:
+end57:
 	MOVQ  heads+48(FP), R15
 	NEGQ  R15
 	LEAQ  (DI)(R15*8), DI
@@ -795,9 +1349,9 @@ end48:
 	IMULQ width+56(FP), R15
 	ADDQ  R15, DX
 	ADDQ  R15, BX
-	JMP   done46
+	JMP   done55
 
-four45:
+four54:
 	MOVQ         width+56(FP), R15
 	LEAQ         (R15)(R15*2), BP
 	VMOVUPS      (DX), Z16
@@ -993,7 +1547,7 @@ four45:
 	VFMADD231PS  Z18, Z20, Z14
 	VFMADD231PS  Z19, Z20, Z15
 
-done46:
+done55:
 	VMOVUPS Z0, (R11)
 	VMOVUPS Z1, 64(R11)
 	VMOVUPS Z2, 128(R11)
@@ -1017,22 +1571,22 @@ done46:
 	ADDQ    $0x00000100, DX
 	ADDQ    $0x00000100, BX
 	SUBQ    $0x00000100, SI
-	JMP     strip42
+	JMP     strip51
 
-single43:
+single52:
 	TESTQ   SI, SI
-	JZ      done44
+	JZ      done53
 	VMOVUPS (R11), Z0
 	VMOVUPS (R12), Z1
 	VMOVUPS (R13), Z2
 	VMOVUPS (R14), Z3
 	MOVQ    heads+48(FP), R15
 	CMPQ    R15, $0x04
-	JEQ     four49
+	JEQ     four58
 	TESTQ   R15, R15
-	JZ      end52
+	JZ      end61
 
-loop51:
+loop60:
 	VMOVUPS      (DX), Z4
 	VBROADCASTSS (DI), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -1058,9 +1612,9 @@ loop51:
 	ADDQ         $0x08, R9
 	ADDQ         $0x08, R10
 	DECQ         R15
-	JNZ          loop51
+	JNZ          loop60
 
-end52:
+end61:
 	MOVQ  heads+48(FP), R15
 	NEGQ  R15
 	LEAQ  (DI)(R15*8), DI
@@ -1070,9 +1624,9 @@ end52:
 	IMULQ width+56(FP), R15
 	ADDQ  R15, DX
 	ADDQ  R15, BX
-	JMP   done50
+	JMP   done59
 
-four49:
+four58:
 	MOVQ         width+56(FP), R15
 	LEAQ         (R15)(R15*2), BP
 	VMOVUPS      (DX), Z4
@@ -1148,7 +1702,7 @@ four49:
 	VBROADCASTSS 28(R10), Z5
 	VFMADD231PS  Z4, Z5, Z3
 
-done50:
+done59:
 	VMOVUPS Z0, (R11)
 	VMOVUPS Z1, (R12)
 	VMOVUPS Z2, (R13)
@@ -1160,13 +1714,13 @@ done50:
 	ADDQ    $0x00000040, DX
 	ADDQ    $0x00000040, BX
 	SUBQ    $0x00000040, SI
-	JMP     single43
+	JMP     single52
 
-done44:
+done53:
 	MOVQ R10, DI
 	ADDQ stride+64(FP), DI
 	ADDQ $0x10, AX
 	SUBQ $0x04, CX
-	JG   tile37
+	JG   tile46
 	VZEROUPPER
 	RET

@@ -9,6 +9,11 @@ func ScoresWide(d *float32, q *float32, pairs *float32, pool *float32, rows *int
 	panic(missing)
 }
 
+// SoftmaxWide is for amd64.
+func SoftmaxWide(e *float32, m *float32, z *float32, s *float32, sink *float32, n int) {
+	panic(missing)
+}
+
 // ValuesWide is for amd64.
 func ValuesWide(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) {
 	panic(missing)
@@ -16,6 +21,11 @@ func ValuesWide(o *float32, e *float32, pool *float32, rows *int32, n int, dim i
 
 // QueryGradWide is for amd64.
 func QueryGradWide(o *float32, e *float32, pool *float32, rows *int32, n int, dim int, stride int, from int) {
+	panic(missing)
+}
+
+// AttendGradWide is for amd64.
+func AttendGradWide(c *float32, l *float32, dp *float32, lse *float32, delta *float32, scale float32, n int, stride int) {
 	panic(missing)
 }
 

@@ -5,8 +5,10 @@ import "github.com/mmcloughlin/avo/operand"
 // attendWide writes attention for registers of sixteen lanes.
 func (g *gen) attendWide() {
 	g.scoresWide()
+	g.softmaxFour()
 	g.values("Values", 4)
 	g.values("QueryGrad", 8)
+	g.attendGradFour()
 	g.rowGrads()
 }
 

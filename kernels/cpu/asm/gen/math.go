@@ -36,6 +36,8 @@ func (g *gen) horner(x vec, c []float32) vec {
 	return q
 }
 
+var inf = float32(math.Inf(1))
+
 // settleExp settles the constants of expBelow, and settleSigmoid those of exp and sigmoid too.
 func (g *gen) settleExp() {
 	g.settle(expPoly...)
@@ -44,13 +46,13 @@ func (g *gen) settleExp() {
 
 func (g *gen) settleSigmoid() {
 	g.settleExp()
-	g.settle(expMax, float32(math.Inf(1)), float32(math.Copysign(0, -1)))
+	g.settle(expMax, inf, float32(math.Copysign(0, -1)))
 }
 
 // exp returns e^x.
 func (g *gen) exp(x vec) vec {
 	y := g.expBelow(x)
-	return g.pick(g.compare(isGreater, x, g.all(expMax)), g.all(float32(math.Inf(1))), y)
+	return g.pick(g.compare(isGreater, x, g.all(expMax)), g.all(inf), y)
 }
 
 // expBelow returns e^x of numbers that are not above expMax.
