@@ -61,7 +61,7 @@ func (b *Backend) AttendBackwardKept(dq, dsink *tensor.Tensor, dpool []*tensor.T
 	g := b.grads.Get().(*attentionGrad)
 	defer g.giveBack(b)
 	g.attention, g.do, g.o, g.lse = a, do.F32(), o.F32(), lse.F32()
-	g.first = fresh(dq)
+	g.first = takeFresh(dq)
 	g.dq, g.dsink, g.dpool = values(dq), b.sums(dsink), dpool
 	g.gather()
 	for g.lo = 0; g.lo < rows; g.lo = g.hi {

@@ -173,7 +173,7 @@ func (b *bounds) norm(n, dim int) {
 	either(b.isa.takes(dim), asm.ScaleRowsWide, asm.ScaleRows)(&y[0], &x[0], &w[0], &rho[0], n, dim)
 	asm.NormGrad(&y[0], &dy[0], &x[0], &w[0], &rho[0], n, dim)
 	asm.NormGradFirst(&y[0], &dy[0], &x[0], &w[0], &rho[0], n, dim)
-	either(b.isa.takes(dim), asm.AxpyRowsWide, asm.AxpyRows)(&y[0], &x[0], &rho[0], n, dim)
+	asm.AxpyRows(&y[0], &x[0], &rho[0], n, dim)
 	asm.DotRows(&rho[0], &x[0], &y[0], n, dim)
 }
 

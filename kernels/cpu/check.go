@@ -71,14 +71,14 @@ func values(t *tensor.Tensor) []float32 {
 
 // sums returns the elements of a gradient, zeros if it was fresh.
 func (b *Backend) sums(t *tensor.Tensor) []float32 {
-	if fresh(t) {
+	if takeFresh(t) {
 		b.Zero(t)
 	}
 	return values(t)
 }
 
-// fresh reports whether t is a fresh gradient, and takes the mark away: the caller zeroes it, best while it is in the cache, or writes without reading.
-func fresh(t *tensor.Tensor) bool {
+// takeFresh reports whether t is a fresh gradient, and takes the mark away: the caller zeroes it, best while it is in the cache, or writes without reading.
+func takeFresh(t *tensor.Tensor) bool {
 	if t == nil || !t.Fresh {
 		return false
 	}
@@ -86,12 +86,12 @@ func fresh(t *tensor.Tensor) bool {
 	return true
 }
 
-// either returns one of two functions of assembly: for a first gradient, or for one more.
-func either[F any](first bool, f, more F) F {
+// either returns one of two functions of assembly: the first for what is asked, or else the second.
+func either[F any](first bool, f, g F) F {
 	if first {
 		return f
 	}
-	return more
+	return g
 }
 
 // single reports whether all tensors are F32 (or nil): what the assembly reads.

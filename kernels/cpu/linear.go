@@ -30,7 +30,7 @@ func (b *Backend) LinearBackward(dx, dw, dy, x, w *tensor.Tensor, groups int) {
 	t, n, k := linearShape(kernel, dy, x, w, groups)
 	wantMaybe(kernel, "dx", dx, t, groups*k)
 	wantMaybe(kernel, "dw", dw, groups*n, k)
-	first := fresh(dx)
+	first := takeFresh(dx)
 	b.sums(dw)
 	if t == 0 {
 		return
@@ -84,7 +84,7 @@ func (b *Backend) ExpertLinearBackward(dx, dw, dy, x, w *tensor.Tensor, off []in
 	e, n, k := expertShape(kernel, dy, x, w, off)
 	wantMaybe(kernel, "dx", dx, x.Shape[0], k)
 	wantMaybe(kernel, "dw", dw, e, n*k)
-	j, first := b.job(), fresh(dx)
+	j, first := b.job(), takeFresh(dx)
 	b.sums(dw)
 	for e := range e {
 		lo, rows := int(off[e]), int(off[e+1]-off[e])

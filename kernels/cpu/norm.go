@@ -55,7 +55,7 @@ func (b *Backend) RMSNormBackward(dx, dw, dy, x, w *tensor.Tensor, dim int, eps 
 		wantLen(kernel, "dw", dw.Len(), dim)
 	}
 	out, in, weight, gx, gw := dy.F32(), x.F32(), values(w), values(dx), b.sums(dw)
-	grad := either(fresh(dx), asm.NormGradFirst, asm.NormGrad)
+	grad := either(takeFresh(dx), asm.NormGradFirst, asm.NormGrad)
 	m := b.borrow()
 	defer b.give(m)
 	rho := m.f32(runs)

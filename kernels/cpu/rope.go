@@ -87,7 +87,7 @@ func (b *Backend) RoPEBackward(dx, dy, cos, sin *tensor.Tensor, dim int, inverse
 		b.Backend.RoPEBackward(dx, dy, cos, sin, dim, inverse)
 		return
 	}
-	out, in, width, still, first := dx.F32(), dy.F32(), r.heads*r.dim, dim-2*r.pairs, fresh(dx)
+	out, in, width, still, first := dx.F32(), dy.F32(), r.heads*r.dim, dim-2*r.pairs, takeFresh(dx)
 	if r.rows > 0 && &out[0] == &in[0] {
 		b.RoPE(dx, dy, cos, sin, dim, !inverse)
 		return

@@ -63,7 +63,7 @@ func (b *Backend) JoinBackward(dp, dq, dy *tensor.Tensor) {
 		return
 	}
 	rows, m, n := joinDims("join backward", dy, dp, dq)
-	in, p, q, firstP, firstQ := dy.F32(), dp.F32(), dq.F32(), fresh(dp), fresh(dq)
+	in, p, q, firstP, firstQ := dy.F32(), dp.F32(), dq.F32(), takeFresh(dp), takeFresh(dq)
 	b.each(rows, (m+n)*elementCost, func(lo, hi int, _ *scratch) {
 		for t := lo; t < hi; t++ {
 			if firstP {

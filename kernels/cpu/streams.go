@@ -88,7 +88,7 @@ func (b *Backend) ExpandBackward(dx, do, dpost, dcomb, dy, x, o, post, comb *ten
 	wantMaybe(kernel, "dpost", dpost, rows, numStreams)
 	wantMaybe(kernel, "dcomb", dcomb, rows, numStreams*numStreams)
 	gx, gs, gp, gc := values(dx), values(do), b.sums(dpost), b.sums(dcomb)
-	firstX, firstO := fresh(dx), fresh(do)
+	firstX, firstO := takeFresh(dx), takeFresh(do)
 	streamGrad := either(firstX, asm.ExpandGradFirst, asm.ExpandGrad)
 	outGrad := either(firstO, asm.ExpandOutFirst, asm.ExpandOut)
 	dots := asm.ExpandDots

@@ -41,9 +41,10 @@ func (b *Backend) SwiGLUBackward(dgu, dw, dy, gu, w *tensor.Tensor, limit float6
 		wantLen(kernel, "dw", dw.Len(), rows)
 	}
 	gg, gw, out, in, scale := dgu.F32(), b.sums(dw), dy.F32(), gu.F32(), values(w)
-	grad := either(fresh(dgu), asm.SwiGLUGradFirst, asm.SwiGLUGrad)
+	first := takeFresh(dgu)
+	grad := either(first, asm.SwiGLUGradFirst, asm.SwiGLUGrad)
 	if b.isa.takes(dim) {
-		grad = either(fresh(dgu), asm.SwiGLUGradFirstWide, asm.SwiGLUGradWide)
+		grad = either(first, asm.SwiGLUGradFirstWide, asm.SwiGLUGradWide)
 	}
 	b.eachShort(rows, 2*dim*gateCost, func(lo, hi int, s *scratch) {
 		n := hi - lo

@@ -43,8 +43,3 @@ func ExpandDotsWide(dpost *float32, dcomb *float32, dy *float32, x *float32, o *
 //
 //go:noescape
 func ScaleRowsWide(y *float32, x *float32, w *float32, rho *float32, rows int, dim int)
-
-// AxpyRows sets each row of y to FMA(c, x, y).
-//
-//go:noescape
-func AxpyRowsWide(y *float32, x *float32, c *float32, rows int, dim int)

@@ -33,6 +33,3 @@ func ExpandDotsWide(dpost *float32, dcomb *float32, dy *float32, x *float32, o *
 func ScaleRowsWide(y *float32, x *float32, w *float32, rho *float32, rows int, dim int) {
 	panic(missing)
 }
-
-// AxpyRowsWide is for amd64.
-func AxpyRowsWide(y *float32, x *float32, c *float32, rows int, dim int) { panic(missing) }

@@ -15,7 +15,6 @@ func (g *gen) streamsWide() {
 	g.expandOut("ExpandOutFirst", false)
 	g.expandDotsWide()
 	g.scaleRows()
-	g.axpyRows()
 }
 
 // expandDotsWide has two of the new streams in a register, each in a half that adds as a register of eight does. All twenty dots go along together.
@@ -73,8 +72,8 @@ func (g *gen) halves(rows []operand.Mem) (v [2]vec) {
 	return v
 }
 
-// quarters returns, in each quarter, lanes 0-3 and 4-7 of a half of two registers added.
-func (g *gen) quarters(v [2]vec) vec {
+// foldHalves returns, in each quarter, lanes 0-3 and 4-7 of a half of two registers added.
+func (g *gen) foldHalves(v [2]vec) vec {
 	low, high := g.ZMM(), g.ZMM()
 	g.VSHUFF32X4(operand.Imm(0x88), v[1], v[0], low)
 	g.VSHUFF32X4(operand.Imm(0xdd), v[1], v[0], high)
@@ -85,7 +84,7 @@ func (g *gen) quarters(v [2]vec) vec {
 func (g *gen) foldFour(v [4][2]vec) vec {
 	var s [4]vec
 	for i := range s {
-		s[i] = g.quarters(v[i])
+		s[i] = g.foldHalves(v[i])
 	}
 	pair := func(a, b vec) vec { // 0+2 of a, of b, 1+3 of a, of b
 		low, high := g.ZMM(), g.ZMM()
@@ -102,7 +101,7 @@ func (g *gen) foldFour(v [4][2]vec) vec {
 
 // foldOne returns Fold8 of each half of two registers in the lowest quarter.
 func (g *gen) foldOne(v [2]vec) vec {
-	s := g.quarters(v)
+	s := g.foldHalves(v)
 	for _, order := range []uint64{0x4e, 0xb1} { // lanes 2, 3, 0, 1 and then 1, 0, 3, 2
 		t := g.ZMM()
 		g.VPERMILPS(operand.Imm(order), s, t)
