@@ -31,8 +31,8 @@ func (i isa) tokens(left int) int {
 
 // mapMemory returns the elements of scratch memory that the maps of size tokens take with iters rounds; see package asm.
 func mapMemory(size, iters int) int {
-	step := size * (combSize + numStreams)
-	return 2*size*mapWidth + size*combSize + 2*iters*step
+	const round = combSize + 2*numStreams
+	return size * (2*mapWidth + 2*combSize + iters*round)
 }
 
 // HyperMap makes the maps of a site; see [furlong/kernels.Hyper].

@@ -15,8 +15,12 @@ const (
 	lane     = 32 // bytes of a vector of eight
 )
 
-// stepSize returns the bytes of a step of Sinkhorn: the matrix, and a factor for each line.
-func (g *gen) stepSize() int { return g.size * (combSize + streams) }
+// Vectors of a round of Sinkhorn as it is kept: the matrix whose columns were normalised, a factor for each of them, and one for each row of the step
+// that comes next. That step's matrix is their product.
+const (
+	factors   = combSize
+	roundSize = combSize + 2*streams
+)
 
 // tokens returns how many tokens are made at once.
 func (g *gen) tokens() int { return g.size / 4 }
@@ -170,7 +174,7 @@ type site struct {
 	tmp  gp
 	a, u int // logits, and z*rho
 	p    int // softmax of comb
-	m    int // first step of Sinkhorn
+	m    int // matrix of Sinkhorn: p + eps, then what a step on rows leaves. The rounds lie behind it
 	eps  vec
 }
 
@@ -219,52 +223,59 @@ func cell(cols bool, line, i int) int {
 	return line*streams + i
 }
 
-// step normalises the lines of the matrix at m into to, and keeps the factors behind it. Sixteen tokens go as two times eight: then
+// step normalises the lines of the matrix at m into to, and keeps the factors at r. Sixteen tokens go as two times eight: then
 // one half's sums are made while the other half divides.
-func (s *site) step(cols bool, m, to gp) {
+func (s *site) step(cols bool, m, to gp, r operand.Mem) {
 	lanes := s.size
 	s.eights(func() {
 		for half := 0; half < lanes; half += s.size {
 			for line := range streams {
-				s.normalise(m, to, cols, line, lanes, half)
+				var in, out [streams]operand.Mem
+				for i := range streams {
+					c := lanes*cell(cols, line, i) + half
+					in[i], out[i] = at(m, c), at(to, c)
+				}
+				s.normalise(in, out, r.Offset(lanes*line+half))
 			}
 		}
 	})
 }
 
-// normalise is step for a line of tokens whose lanes lie disp bytes on in a vector of size bytes.
-func (s *site) normalise(m, to gp, cols bool, line, size, disp int) {
+// normalise is step for a line.
+func (s *site) normalise(in, out [streams]operand.Mem, factor operand.Mem) {
 	var v []vec
-	for i := range streams {
-		v = append(v, s.load(at(m, size*cell(cols, line, i)+disp)))
+	for _, m := range in {
+		v = append(v, s.load(m))
 	}
 	sum := s.add(v[0], v[1])
 	s.VADDPS(v[2], sum, sum)
 	s.VADDPS(v[3], sum, sum)
 	r := s.over(s.add(sum, s.eps.AsY()))
 	for i := range v {
-		s.store(s.mul(v[i], r), at(to, size*cell(cols, line, i)+disp))
+		s.store(s.mul(v[i], r), out[i])
 	}
-	s.store(r, at(to, size*(combSize+line)+disp))
+	s.store(r, factor)
 }
 
-// sinkhorn runs the steps. Each is written stride bytes behind the one before; it leaves m at the last.
-func (s *site) sinkhorn(m gp, iters gp, stride int) {
-	to := s.GP64()
-	next := func(cols bool) {
-		s.LEAQ(at(m, stride), to)
-		s.step(cols, m, to)
-		s.MOVQ(to, m)
+// sinkhorn runs the steps from the matrix at m. If it keeps the rounds, it returns where the last one lies; else that is m itself.
+func (s *site) sinkhorn(m, iters gp, keep bool) gp {
+	round := m
+	if keep {
+		round = s.GP64()
+		s.LEAQ(at(m, s.size*combSize), round)
 	}
 	again, done := s.label("again"), s.label("done")
-	next(true)
 	s.Label(again)
+	s.step(true, m, round, at(round, s.size*factors))
 	s.DECQ(iters)
 	s.JZ(operand.LabelRef(done))
-	next(false)
-	next(true)
+	s.step(false, round, m, at(round, s.size*(factors+streams)))
+	if keep {
+		s.ADDQ(operand.U32(s.size*roundSize), round)
+	}
 	s.JMP(operand.LabelRef(again))
 	s.Label(done)
+	return round
 }
 
 func (g *gen) newSite() *site {
@@ -293,7 +304,7 @@ func (g *gen) hyperMap() {
 	s.softmaxRows()
 	m := s.GP64()
 	s.LEAQ(at(s.tmp, s.m), m)
-	s.sinkhorn(m, s.arg("iters"), 0)
+	s.sinkhorn(m, s.arg("iters"), false)
 	u := s.GP64()
 	s.LEAQ(at(s.tmp, s.u), u)
 	s.turnPairs(u, s.arg("pre"), s.arg("post"))
@@ -301,19 +312,27 @@ func (g *gen) hyperMap() {
 	g.end()
 }
 
-// stepBack turns the gradient at d of a step's result into that of what it came from.
-func (s *site) stepBack(cols bool, m, d gp) {
+// stepBack turns the gradient at d of a step's result into that of what it came from. A step on rows came from the matrix of the round.
+func (s *site) stepBack(cols bool, round, d gp) {
 	for line := range streams {
 		sum := s.zero()
+		r := s.size * (factors + line)
+		if !cols {
+			r += s.size * streams
+		}
+		factor := s.load(at(round, r))
 		var dy []vec
 		for i := range streams {
-			c := cell(cols, line, i)
-			dy = append(dy, s.load(at(d, s.size*c)))
-			s.fma(sum, dy[i], at(m, s.size*c))
+			c := s.size * cell(cols, line, i)
+			dy = append(dy, s.load(at(d, c)))
+			if cols {
+				s.fma(sum, dy[i], at(round, c))
+			} else {
+				s.fma(sum, dy[i], s.mul(factor, at(round, c)))
+			}
 		}
-		r := s.load(at(m, s.size*(combSize+line)))
 		for i := range streams {
-			s.store(s.mul(s.sub(dy[i], sum), r), at(d, s.size*cell(cols, line, i)))
+			s.store(s.mul(s.sub(dy[i], sum), factor), at(d, s.size*cell(cols, line, i)))
 		}
 	}
 }
@@ -326,30 +345,29 @@ func (g *gen) hyperMapGrad() {
 	s.softmaxRows()
 	m, iters := s.GP64(), s.arg("iters")
 	s.LEAQ(at(s.tmp, s.m), m)
-	s.sinkhorn(m, iters, s.stepSize())
+	round := s.sinkhorn(m, iters, true)
 
 	// The gradient of comb takes the place of comb's logits, which are in p by now; those of pre and post join it.
 	d := s.GP64()
 	s.LEAQ(at(s.tmp, s.a+s.size*2*streams), d)
 	s.turnIn(s.arg("dcomb"), d, 0, combSize)
-	s.sinkhornBack(m, d)
+	s.sinkhornBack(round, d)
 	s.softmaxBack(d)
 	s.gates()
 	s.spreadGrad()
 	g.end()
 }
 
-// sinkhornBack walks the steps backwards from m.
-func (s *site) sinkhornBack(m, d gp) {
+// sinkhornBack walks the steps backwards from the last round.
+func (s *site) sinkhornBack(round, d gp) {
 	iters := s.arg("iters")
 	again, done := s.label("again"), s.label("done")
 	s.Label(again)
-	s.stepBack(true, m, d)
-	s.SUBQ(operand.U32(s.stepSize()), m)
+	s.stepBack(true, round, d)
 	s.DECQ(iters)
 	s.JZ(operand.LabelRef(done))
-	s.stepBack(false, m, d)
-	s.SUBQ(operand.U32(s.stepSize()), m)
+	s.SUBQ(operand.U32(s.size*roundSize), round)
+	s.stepBack(false, round, d)
 	s.JMP(operand.LabelRef(again))
 	s.Label(done)
 }
