@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 
 	"furlong/dtype"
 	"furlong/kernels"
+	"furlong/kernels/split"
 	"furlong/kv"
 	"furlong/model"
 	"furlong/ops"
@@ -214,7 +214,7 @@ func (ls *lanes) lay(plan sched.Plan, flight map[int64]*request) {
 	if ls.even(chunks, plan.Len()) {
 		to = ls.split
 	}
-	for i, part := range cut(chunks, plan.Len(), len(to)) {
+	for i, part := range cut(chunks, len(to)) {
 		to[i].begin()
 		for _, c := range part {
 			to[i].lay(c, flight[c.ID])
@@ -229,22 +229,22 @@ func (ls *lanes) even(chunks []sched.Chunk, n int) bool {
 	if lanes == 0 || len(chunks) < lanes || ls.heavy && n < lanes*manyRows {
 		return false
 	}
-	parts := cut(chunks, n, lanes)
+	parts := cut(chunks, lanes)
 	for _, part := range parts {
-		if float64(tokens(part)) > uneven*float64(n)/float64(lanes) {
+		if float64(effort(part)) > uneven*float64(effort(chunks))/float64(lanes) {
 			return false
 		}
 	}
 	return len(parts) == lanes
 }
 
-// cut cuts chunks of n tokens into at most so many runs, none empty. A run ends where it comes nearest to its share.
-func cut(chunks []sched.Chunk, n, runs int) [][]sched.Chunk {
+// cut cuts chunks into at most so many runs, none empty. A run ends where it comes nearest to its share.
+func cut(chunks []sched.Chunk, runs int) [][]sched.Chunk {
 	var out [][]sched.Chunk
-	lo, done := 0, 0
-	for i, c := range chunks {
-		done += c.To - c.From
-		if share := (len(out) + 1) * n / runs; done >= share || i == len(chunks)-1 {
+	lo, done, all := 0, 0, effort(chunks)
+	for i := range chunks {
+		done += effort(chunks[i : i+1])
+		if share := (len(out) + 1) * all / runs; done >= share || i == len(chunks)-1 {
 			out = append(out, chunks[lo:i+1])
 			lo = i + 1
 		}
@@ -252,9 +252,11 @@ func cut(chunks []sched.Chunk, n, runs int) [][]sched.Chunk {
 	return out
 }
 
-func tokens(chunks []sched.Chunk) (n int) {
+// effort is what chunks take, in tokens of long ones: a token that goes on by itself takes as long as two of a prompt, since it shares nothing and another one
+// is drawn after it.
+func effort(chunks []sched.Chunk) (n int) {
 	for _, c := range chunks {
-		n += c.To - c.From
+		n += c.To - c.From + 1
 	}
 	return n
 }
@@ -262,11 +264,6 @@ func tokens(chunks []sched.Chunk) (n int) {
 // run computes the pass that was laid.
 func (ls *lanes) run() error {
 	errs := make([]error, len(ls.busy))
-	var others sync.WaitGroup
-	for i, l := range ls.busy[1:] {
-		others.Go(func() { errs[i+1] = l.run() })
-	}
-	errs[0] = ls.busy[0].run()
-	others.Wait()
+	split.Fork(ls.whole.ctx.K, len(ls.busy), func(i int) { errs[i] = ls.busy[i].run() })
 	return errors.Join(errs...)
 }

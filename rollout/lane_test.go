@@ -14,21 +14,20 @@ func TestCut(t *testing.T) {
 		want  []int // tokens of each run
 	}{
 		{[]int{1, 1, 1, 1}, 2, []int{2, 2}},
-		{[]int{1, 1, 1}, 2, []int{1, 2}},
+		{[]int{1, 1, 1}, 2, []int{2, 1}},
 		{[]int{5, 1, 1}, 2, []int{5, 2}},
 		{[]int{1, 1, 5}, 2, []int{7}},
 		{[]int{9}, 2, []int{9}},
+		{[]int{1, 1, 1, 1, 1, 1, 1, 1, 8}, 2, []int{6, 10}}, // tokens that go on count twice
 		{[]int{2, 2, 2, 2, 2, 2}, 4, []int{4, 2, 4, 2}},
 	} {
 		var chunks []sched.Chunk
-		n := 0
 		for _, size := range tt.sizes {
 			chunks = append(chunks, sched.Chunk{From: 3, To: 3 + size})
-			n += size
 		}
 		var got []int
-		for _, part := range cut(chunks, n, tt.runs) {
-			got = append(got, tokens(part))
+		for _, part := range cut(chunks, tt.runs) {
+			got = append(got, effort(part)-len(part))
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("cut(%v, %d) gives runs of %v tokens, want %v", tt.sizes, tt.runs, got, tt.want)

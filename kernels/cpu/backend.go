@@ -26,6 +26,7 @@ var (
 	_ kernels.Backend = (*Backend)(nil)
 	_ kernels.Lender  = (*Backend)(nil)
 	_ kernels.Keeper  = (*Backend)(nil)
+	_ kernels.Forker  = (*Backend)(nil)
 )
 
 // Options say how a Backend uses the machine. The zero value is good for a process that has it to itself.
@@ -88,6 +89,14 @@ func (b *Backend) Split(n int) []kernels.Backend {
 	}
 	return b.splits[n]
 }
+
+// Fork runs pieces of work on the backend's own threads, which are not those of its parts.
+func (b *Backend) Fork(n int, f func(i int)) { b.pool.run(n, pieces(f)) }
+
+// pieces are work that is not a kernel's.
+type pieces func(i int)
+
+func (f pieces) chunk(i int, _ *scratch) { f(i) }
 
 // Lend has the caller run chunks of those who compute on the same threads, which are the parts of a split, until a channel is closed.
 func (b *Backend) Lend(until <-chan struct{}) { b.pool.lend(until) }

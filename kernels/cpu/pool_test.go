@@ -8,6 +8,9 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"furlong/dtype"
+	"furlong/tensor"
 )
 
 // tally counts how often each chunk ran.
@@ -173,4 +176,35 @@ func TestNames(t *testing.T) {
 	if d.pool.threads < 1 {
 		t.Error("New(0) has no thread")
 	}
+}
+
+// Pieces of work run once each, also from several callers and where kernels run inside, and a panic of one comes out.
+func TestFork(t *testing.T) {
+	b := open(Options{Threads: 2, Sleepy: true}, best())
+	defer b.Close()
+	var callers sync.WaitGroup
+	for range 3 {
+		callers.Go(func() {
+			for n := range 9 {
+				work := make(tally, n)
+				b.Fork(n, func(i int) {
+					x := tensor.New(dtype.F32, 64, 64)
+					b.Zero(x)
+					work[i].Add(1)
+				})
+				work.check(t, fmt.Sprintf("%d pieces", n))
+			}
+		})
+	}
+	callers.Wait()
+	defer func() {
+		if v := fmt.Sprint(recover()); !strings.Contains(v, "piece 1 is broken") {
+			t.Errorf("%q came out, want the panic of the piece", v)
+		}
+	}()
+	b.Fork(2, func(i int) {
+		if i == 1 {
+			panic("piece 1 is broken")
+		}
+	})
 }
