@@ -67,8 +67,8 @@ func (r *run) reserve(s *scratch, rows, cut int) {
 	r.edge = s.f32(rows * panel)
 }
 
-// direct reports whether b is read where it lies, with k in pieces of cut: in panels of numbers, or in rows that the tiles read once or
-// twice, or four times out of the second cache, or a dozen where tiles are deep enough to wait for it meanwhile, or that stay near.
+// direct reports whether b is read where it lies, with k in pieces of cut: in panels of numbers, or in rows that the tiles read up to four
+// times, or more often out of the second cache where tiles are deep enough to wait for it meanwhile, or that stay near.
 func (r *run) direct(cut int) bool {
 	rows, size := r.r1-r.r0, cut*r.b.ld
 	switch {
