@@ -8,6 +8,7 @@
 // panels of sixteen columns bp apart, and a stack's bm behind the one before. Bit 0 of mode starts the chains
 // from c, bit 1 adds what c held at the end. What lies ahead of b is asked for early, pace bytes in each step. H stands for
 // panels of bfloat16.
+// Sizes: tmp of the maps is as many numbers as mapMemory of package cpu says.
 // Units: strides are bytes, counts are elements.
 // Errors: none.
 // Sources: ours.
