@@ -238,7 +238,7 @@ func (ls *lanes) even(chunks []sched.Chunk, n int) bool {
 	return len(parts) == lanes
 }
 
-// cut cuts chunks into at most so many runs, none empty. A run ends where it comes nearest to its share.
+// cut cuts chunks into at most so many runs, none empty. A run ends with the chunk that reaches its share.
 func cut(chunks []sched.Chunk, runs int) [][]sched.Chunk {
 	var out [][]sched.Chunk
 	lo, done, all := 0, 0, effort(chunks)

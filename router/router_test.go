@@ -184,9 +184,7 @@ func TestNoRequestIsLostWithAWorker(t *testing.T) {
 		if got := g.r.Counts(); got["requests"] != n || got["broken"] != 0 || got["retried"] < 1 {
 			t.Errorf("counts are %v", got)
 		}
-		if got := g.list()[0].Load + g.list()[1].Load; got != 0 {
-			t.Errorf("%d requests are still booked", got)
-		}
+		until(t, "no request is booked", func() bool { return g.list()[0].Load+g.list()[1].Load == 0 })
 	})
 	settled(t, before)
 }

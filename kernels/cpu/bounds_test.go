@@ -180,16 +180,18 @@ func (b *bounds) norm(n, dim int) {
 func (b *bounds) streams(n, dim int) {
 	y, x, o, post, comb := b.f32(0, n*4*dim), b.f32(1, n*4*dim), b.f32(2, n*dim), b.f32(3, n*4), b.f32(4, n*16)
 	dots, collapse, expand := asm.ExpandDots, asm.Collapse, asm.Expand
-	grad, out := asm.ExpandGrad, asm.ExpandOut
+	grad, out, gradFirst, outFirst := asm.ExpandGrad, asm.ExpandOut, asm.ExpandGradFirst, asm.ExpandOutFirst
 	if b.isa.takes(dim) {
 		dots, collapse, expand = asm.ExpandDotsWide, asm.CollapseWide, asm.ExpandWide
-		grad, out = asm.ExpandGradWide, asm.ExpandOutWide
+		grad, out, gradFirst, outFirst = asm.ExpandGradWide, asm.ExpandOutWide, asm.ExpandGradFirstWide, asm.ExpandOutFirstWide
 	}
 	dots(&post[0], &comb[0], &y[0], &x[0], &o[0], n, dim)
 	collapse(&o[0], &x[0], &post[0], n, dim)
 	expand(&y[0], &x[0], &o[0], &post[0], &comb[0], n, dim)
 	grad(&x[0], &y[0], &comb[0], n, dim)
 	out(&o[0], &y[0], &post[0], n, dim)
+	gradFirst(&x[0], &y[0], &comb[0], n, dim)
+	outFirst(&o[0], &y[0], &post[0], n, dim)
 }
 
 func (b *bounds) swiglu(n, dim int) {

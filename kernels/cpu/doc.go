@@ -3,7 +3,8 @@
 // Three parts make it. A [Backend] cuts each kernel's outputs into chunks; no sum is ever cut. A pool runs chunks on
 // the calling goroutine and on helpers. A chunk's arithmetic is assembly for AVX2 (package asm,
 // written by a generator) where the machine has it and the rows are whole vectors of eight; else it is Go: for
-// products a loop of our own, for the rest kernels/ref. Where there is AVX-512, products, attention and the streams take it (isa.go). Vector lanes hold different outputs, or the eight lanes of the
+// products a loop of our own, for the rest kernels/ref. Where there is AVX-512, products, attention, hyper-connections, gates and
+// what norms scale take it (isa.go). Vector lanes hold different outputs, or the eight lanes of the
 // contract's row sums, so both give the same bits.
 //
 // Products of all three kinds (forward, input gradient, weight gradient) are one loop over tiles: up to six rows by

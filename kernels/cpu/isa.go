@@ -44,6 +44,14 @@ func (i isa) abreast(rows int) int {
 	return 1
 }
 
+// mostWork is the multiply-adds of one call of assembly: about 40 microseconds. A single panel may be more, if it is deep.
+func (i isa) mostWork() int {
+	if i == avx512 {
+		return 1 << 22
+	}
+	return 1 << 21
+}
+
 // tall returns the rows of the tallest tile of so many vectors.
 func (i isa) tall(vecs int) int {
 	if vecs == 3 && i != avx512 {

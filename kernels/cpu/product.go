@@ -53,7 +53,7 @@ func (p *product) panels() int { return (p.b.shift + p.n + panel - 1) / panel }
 
 // compute runs one block.
 func (p *product) compute(on isa, s *scratch, u block) {
-	if p.low(on, u) && p.k*panel*(u.p1-u.p0) <= mostWork/tallest {
+	if p.low(on, u) && p.k*panel*(u.p1-u.p0) <= on.mostWork()/tallest {
 		p.strips(on, u)
 		return
 	}

@@ -158,7 +158,7 @@ func (r *run) abreast(p int) int {
 		return 3
 	}
 	n := r.isa.abreast(r.rows)
-	for n > 1 && (p+n > r.q1 || !r.inside(p, n)) {
+	for n > 1 && (p+n > r.q1 || !r.inside(p, n) || n*panel*r.rows*r.kc > r.isa.mostWork()) {
 		n /= 2
 	}
 	return 2 * n
@@ -172,16 +172,13 @@ func (r *run) inside(p, n int) bool {
 	return panel*p >= r.b.shift && panel*(p+n)-r.b.shift <= r.n
 }
 
-// mostWork is the multiply-adds of one call of assembly: about 40 microseconds.
-const mostWork = 1 << 21
-
 // stacks returns how many times n panels from p on one call can take.
 func (r *run) stacks(p, n int) int {
 	if !r.inside(p, n) {
 		return 1
 	}
 	m := 1
-	for p+(m+1)*n <= r.q1 && r.inside(p, (m+1)*n) && (m+1)*n*panel*r.rows*r.kc <= mostWork {
+	for p+(m+1)*n <= r.q1 && r.inside(p, (m+1)*n) && (m+1)*n*panel*r.rows*r.kc <= r.isa.mostWork() {
 		m++
 	}
 	return m

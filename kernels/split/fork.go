@@ -6,7 +6,7 @@ import (
 	"furlong/kernels"
 )
 
-// Fork calls f for 0 up to n on the threads of a [kernels.Forker], or else on a goroutine each, and returns when all have ended. No call may wait for another one.
+// Fork calls f for 0 up to n on the threads of a [kernels.Forker], or else on a goroutine each, and returns when all have ended. No call may wait for another one, or panic.
 func Fork(k kernels.Backend, n int, f func(i int)) {
 	if forker, ok := k.(kernels.Forker); ok {
 		forker.Fork(n, f)

@@ -156,11 +156,11 @@ func aborted(t *testing.T, s *suite) {
 	whole := s.generate(s.request(1, 2, s.Long))[0]
 	reqs := []rl.Request{s.request(0, 1, 1), s.request(1, 2, s.Long), s.request(2, 3, s.Long/2)}
 	part := s.abortSecond(reqs)
-	for tries := 1; part.Stop == rl.StopLength && tries < 5; tries++ {
+	for tries := 1; part.Stop == rl.StopLength && tries < mostTries; tries++ {
 		part = s.abortSecond(reqs)
 	}
 	if part.Stop != rl.StopAbort || len(part.Response) >= s.Long {
-		t.Fatalf("the aborted sample has %d tokens and ended by %v, want fewer than %d and %v; in 5 tries, a larger Rig.Long may help", len(part.Response), part.Stop, s.Long, rl.StopAbort)
+		t.Fatalf("the aborted sample has %d tokens and ended by %v, want fewer than %d and %v; in %d tries, a larger Rig.Long may help", len(part.Response), part.Stop, s.Long, rl.StopAbort, mostTries)
 	}
 	n := len(part.Response)
 	s.same("aborted", part, &rl.Sample{Response: whole.Response[:n], LogProbs: whole.LogProbs[:n]})

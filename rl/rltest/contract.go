@@ -165,17 +165,19 @@ func ended(err error) bool {
 	return errors.Is(err, rl.ErrAborted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// The update begins when the short sample comes, while the long ones are under way. An engine may be quick, so there are
-// some tries.
+// mostTries is how often something is tried that has to come while samples are under way: an engine may be quick.
+const mostTries = 100
+
+// The update begins when the short sample comes, while the long ones are under way.
 func updated(t *testing.T, s *suite) {
-	for range 5 {
+	for range mostTries {
 		before := s.version
 		after := rl.NewVersion(before.Epoch(), before.Count()+1)
 		if both := s.updateInFlight(after); both > 0 {
 			return
 		}
 	}
-	t.Errorf("no response of %d tokens lived through an update in 5 tries, want a larger Rig.Long or an engine that keeps requests", s.Long)
+	t.Errorf("no response of %d tokens lived through an update in %d tries, want a larger Rig.Long or an engine that keeps requests", s.Long, mostTries)
 }
 
 // updateInFlight updates the engine to v during generation and returns how many samples have tokens of both versions.

@@ -1,7 +1,7 @@
-// Package asm holds the functions of the cpu backend for AVX2 and, with Wide in their names, for AVX-512. All of it but this file and available.go is written by gen.
+// Package asm holds the functions of the cpu backend for AVX2 and, with Wide in their names, for AVX-512. Most of it is written by gen.
 //
 // Functions check nothing: package cpu checks slices and passes the address of the first element. One call
-// stays under 50 microseconds, since assembly cannot be interrupted and the garbage collector would wait for it.
+// stays under about 50 microseconds where its operands are near, since assembly cannot be interrupted and the garbage collector would wait for it.
 //
 // Shapes: the products Gemm RxC compute n tiles of R rows by C columns, one below the other, and m such stacks side by side: c is
 // row after row cs bytes apart; a[r, k] is at r*as + k*ak, and a tile's at bytes behind the one before; b[k] is at k*bk with
