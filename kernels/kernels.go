@@ -41,7 +41,7 @@ func Await(k Backend, until <-chan struct{}) {
 }
 
 // A Forker is a Backend whose threads take whole pieces of work, too. They stay awake for a moment after the last one, and begin at once: to wake a processor
-// that sleeps takes a tenth of the time that a pass over a few tokens does.
+// that sleeps takes a good part of the time that a pass over a few tokens does.
 type Forker interface {
 	// Fork calls f for 0 up to n, each once and several at a time, and returns when all have ended. No call may wait for another one. A panic of one
 	// comes out, and then some may not have been made.

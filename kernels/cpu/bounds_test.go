@@ -127,9 +127,10 @@ func (b *bounds) attend(n, dim int) {
 		b.isa.scores(e, q, b.f32(5, group*dim), pool, rows, dim, 1, &next[0], left)
 	}
 	m, z, s := b.f32(0, group), b.f32(4, group), b.f32(5, group)
-	asm.Softmax(&e[0], &m[0], &z[0], &s[0], &b.f32(6, group)[0], n)
-	if best() == avx512 {
+	if b.isa == avx512 {
 		asm.SoftmaxWide(&b.f32(3, n*group)[0], &m[0], &z[0], &s[0], &b.f32(6, group)[0], n)
+	} else {
+		asm.Softmax(&e[0], &m[0], &z[0], &s[0], &b.f32(6, group)[0], n)
 	}
 	o := b.f32(0, group*dim)
 	values, queryGrad := asm.Values, asm.QueryGrad
@@ -145,12 +146,12 @@ func (b *bounds) attend(n, dim int) {
 }
 
 func (b *bounds) attendGrad(n, dim int) {
-	l, dp := b.f32(0, (n+n%2)*group), b.f32(1, (n+n%2)*group)
-	asm.AttendGrad(&b.f32(2, n*2*group)[0], &l[0], &dp[0], &b.f32(3, group)[0], &b.f32(4, group)[0], 1, n, 2*group)
-	if best() == avx512 {
-		l, dp := b.f32(0, n*group), b.f32(1, n*group)
-		asm.AttendGradWide(&b.f32(2, (2*n-1)*2*group)[0], &l[0], &dp[0], &b.f32(3, group)[0], &b.f32(4, group)[0], 1, n, 4*group)
+	grad, stand := asm.AttendGrad, n+n%2
+	if b.isa == avx512 {
+		grad, stand = asm.AttendGradWide, n
 	}
+	l, dp := b.f32(0, stand*group), b.f32(1, stand*group)
+	grad(&b.f32(2, (2*n-1)*2*group)[0], &l[0], &dp[0], &b.f32(3, group)[0], &b.f32(4, group)[0], 1, n, 4*group)
 	rows := b.rows(5, n, 1)
 	for i := range rows {
 		rows[i] = int32(i)
@@ -197,20 +198,20 @@ func (b *bounds) streams(n, dim int) {
 func (b *bounds) swiglu(n, dim int) {
 	gu, w, y := b.f32(0, 2*n*dim), b.f32(1, n), b.f32(2, n*dim)
 	dgu, dw := b.f32(3, 2*n*dim), b.f32(4, n)
-	asm.SwiGLU(&y[0], &gu[0], &w[0], n, dim, 1)
-	asm.SwiGLUGrad(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
-	asm.SwiGLUGradFirst(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
-	if best().takes(dim) {
-		asm.SwiGLUWide(&y[0], &gu[0], &w[0], n, dim, 1)
-		asm.SwiGLUGradWide(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
-		asm.SwiGLUGradFirstWide(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
+	gate, grad, first := asm.SwiGLU, asm.SwiGLUGrad, asm.SwiGLUGradFirst
+	if b.isa.takes(dim) {
+		gate, grad, first = asm.SwiGLUWide, asm.SwiGLUGradWide, asm.SwiGLUGradFirstWide
 	}
+	gate(&y[0], &gu[0], &w[0], n, dim, 1)
+	grad(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
+	first(&dgu[0], &dw[0], &y[0], &gu[0], &w[0], n, dim, 1)
 }
 
 func (b *bounds) hyper(iters int) {
-	b.maps(8, iters, asm.HyperMap, asm.HyperMapGrad)
-	if best() == avx512 {
+	if b.isa == avx512 {
 		b.maps(16, iters, asm.HyperMapWide, asm.HyperMapGradWide)
+	} else {
+		b.maps(8, iters, asm.HyperMap, asm.HyperMapGrad)
 	}
 }
 

@@ -269,13 +269,13 @@ dots10:
 	VADDPS       Z4, Z3, Z3
 	VUNPCKLPS    Z1, Z0, Z4
 	VUNPCKHPS    Z1, Z0, Z0
-	VADDPS       Z0, Z4, Z0
-	VUNPCKLPS    Z3, Z2, Z1
-	VUNPCKHPS    Z3, Z2, Z2
-	VADDPS       Z2, Z1, Z1
-	VUNPCKLPD    Z1, Z0, Z2
-	VUNPCKHPD    Z1, Z0, Z0
-	VADDPS       Z0, Z2, Z0
+	VADDPS       Z0, Z4, Z4
+	VUNPCKLPS    Z3, Z2, Z0
+	VUNPCKHPS    Z3, Z2, Z1
+	VADDPS       Z1, Z0, Z0
+	VUNPCKLPD    Z0, Z4, Z1
+	VUNPCKHPD    Z0, Z4, Z0
+	VADDPS       Z0, Z1, Z0
 	VMOVDQU32    turn4<>+0(SB), Z1
 	VPERMPS      Z0, Z1, Z0
 	VBROADCASTSS scale+56(FP), Z1
@@ -1045,8 +1045,8 @@ TEXT ·AttendGradWide(SB), NOSPLIT, $0-64
 	VMOVUPS         lanesc2aeac4f<>+0(SB), Z13
 	VMOVUPS         lanes42b17217<>+0(SB), Z14
 	VMOVUPS         lanes7f800000<>+0(SB), Z15
-	VMOVUPS         firstPairs<>+0(SB), Z16
-	VMOVUPS         lastPairs<>+0(SB), Z17
+	VMOVUPS         pairs0<>+0(SB), Z16
+	VMOVUPS         pairs2<>+0(SB), Z17
 	TESTQ           SI, SI
 	JZ              end44
 
@@ -1174,41 +1174,41 @@ DATA lanes7f800000<>+56(SB)/4, $0x7f800000
 DATA lanes7f800000<>+60(SB)/4, $0x7f800000
 GLOBL lanes7f800000<>(SB), RODATA|NOPTR, $64
 
-DATA firstPairs<>+0(SB)/4, $0x00000000
-DATA firstPairs<>+4(SB)/4, $0x00000010
-DATA firstPairs<>+8(SB)/4, $0x00000001
-DATA firstPairs<>+12(SB)/4, $0x00000011
-DATA firstPairs<>+16(SB)/4, $0x00000002
-DATA firstPairs<>+20(SB)/4, $0x00000012
-DATA firstPairs<>+24(SB)/4, $0x00000003
-DATA firstPairs<>+28(SB)/4, $0x00000013
-DATA firstPairs<>+32(SB)/4, $0x00000004
-DATA firstPairs<>+36(SB)/4, $0x00000014
-DATA firstPairs<>+40(SB)/4, $0x00000005
-DATA firstPairs<>+44(SB)/4, $0x00000015
-DATA firstPairs<>+48(SB)/4, $0x00000006
-DATA firstPairs<>+52(SB)/4, $0x00000016
-DATA firstPairs<>+56(SB)/4, $0x00000007
-DATA firstPairs<>+60(SB)/4, $0x00000017
-GLOBL firstPairs<>(SB), RODATA|NOPTR, $64
+DATA pairs0<>+0(SB)/4, $0x00000000
+DATA pairs0<>+4(SB)/4, $0x00000010
+DATA pairs0<>+8(SB)/4, $0x00000001
+DATA pairs0<>+12(SB)/4, $0x00000011
+DATA pairs0<>+16(SB)/4, $0x00000002
+DATA pairs0<>+20(SB)/4, $0x00000012
+DATA pairs0<>+24(SB)/4, $0x00000003
+DATA pairs0<>+28(SB)/4, $0x00000013
+DATA pairs0<>+32(SB)/4, $0x00000004
+DATA pairs0<>+36(SB)/4, $0x00000014
+DATA pairs0<>+40(SB)/4, $0x00000005
+DATA pairs0<>+44(SB)/4, $0x00000015
+DATA pairs0<>+48(SB)/4, $0x00000006
+DATA pairs0<>+52(SB)/4, $0x00000016
+DATA pairs0<>+56(SB)/4, $0x00000007
+DATA pairs0<>+60(SB)/4, $0x00000017
+GLOBL pairs0<>(SB), RODATA|NOPTR, $64
 
-DATA lastPairs<>+0(SB)/4, $0x00000008
-DATA lastPairs<>+4(SB)/4, $0x00000018
-DATA lastPairs<>+8(SB)/4, $0x00000009
-DATA lastPairs<>+12(SB)/4, $0x00000019
-DATA lastPairs<>+16(SB)/4, $0x0000000a
-DATA lastPairs<>+20(SB)/4, $0x0000001a
-DATA lastPairs<>+24(SB)/4, $0x0000000b
-DATA lastPairs<>+28(SB)/4, $0x0000001b
-DATA lastPairs<>+32(SB)/4, $0x0000000c
-DATA lastPairs<>+36(SB)/4, $0x0000001c
-DATA lastPairs<>+40(SB)/4, $0x0000000d
-DATA lastPairs<>+44(SB)/4, $0x0000001d
-DATA lastPairs<>+48(SB)/4, $0x0000000e
-DATA lastPairs<>+52(SB)/4, $0x0000001e
-DATA lastPairs<>+56(SB)/4, $0x0000000f
-DATA lastPairs<>+60(SB)/4, $0x0000001f
-GLOBL lastPairs<>(SB), RODATA|NOPTR, $64
+DATA pairs2<>+0(SB)/4, $0x00000008
+DATA pairs2<>+4(SB)/4, $0x00000018
+DATA pairs2<>+8(SB)/4, $0x00000009
+DATA pairs2<>+12(SB)/4, $0x00000019
+DATA pairs2<>+16(SB)/4, $0x0000000a
+DATA pairs2<>+20(SB)/4, $0x0000001a
+DATA pairs2<>+24(SB)/4, $0x0000000b
+DATA pairs2<>+28(SB)/4, $0x0000001b
+DATA pairs2<>+32(SB)/4, $0x0000000c
+DATA pairs2<>+36(SB)/4, $0x0000001c
+DATA pairs2<>+40(SB)/4, $0x0000000d
+DATA pairs2<>+44(SB)/4, $0x0000001d
+DATA pairs2<>+48(SB)/4, $0x0000000e
+DATA pairs2<>+52(SB)/4, $0x0000001e
+DATA pairs2<>+56(SB)/4, $0x0000000f
+DATA pairs2<>+60(SB)/4, $0x0000001f
+GLOBL pairs2<>(SB), RODATA|NOPTR, $64
 
 // func RowGradsWide(drow *float32, q *float32, do *float32, c *float32, rows *int32, n int, heads int, width int, stride int, vecs int)
 // Requires: AVX, AVX512F

@@ -857,13 +857,13 @@ dots31:
 	VADDPS          Z4, Z3, Z3
 	VUNPCKLPS       Z1, Z0, Z4
 	VUNPCKHPS       Z1, Z0, Z0
-	VADDPS          Z0, Z4, Z0
-	VUNPCKLPS       Z3, Z2, Z1
-	VUNPCKHPS       Z3, Z2, Z2
-	VADDPS          Z2, Z1, Z1
-	VUNPCKLPD       Z1, Z0, Z2
-	VUNPCKHPD       Z1, Z0, Z0
-	VADDPS          Z0, Z2, Z0
+	VADDPS          Z0, Z4, Z4
+	VUNPCKLPS       Z3, Z2, Z0
+	VUNPCKHPS       Z3, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	VUNPCKLPD       Z0, Z4, Z1
+	VUNPCKHPD       Z0, Z4, Z0
+	VADDPS          Z0, Z1, Z0
 	VMOVDQU32       turn4<>+0(SB), Z1
 	VPERMPS         Z0, Z1, Z0
 	VADDPS          (CX), Z0, Z0

@@ -322,7 +322,7 @@ func (g *gen) weightedRow(x weighted) {
 func (g *gen) sums(from []operand.Mem, vecs int) [][]vec {
 	acc := make([][]vec, len(from))
 	for h := range acc {
-		acc[h] = g.ymms(vecs)
+		acc[h] = g.vectors(vecs)
 	}
 	fresh, start := g.label("fresh"), g.label("start")
 	g.BTQ(operand.Imm(0), g.arg("from"))

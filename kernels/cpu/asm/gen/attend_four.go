@@ -1,9 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math/bits"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -151,10 +151,5 @@ func (g *gen) attendGradFour() {
 
 // pairsOf returns the lanes of two registers that are, of rows r and r+1, each head's numbers side by side.
 func (g *gen) pairsOf(r int) operand.Mem {
-	m := g.StaticGlobal(map[int]string{0: "firstPairs", 2: "lastPairs"}[r])
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range 16 {
-		g.AppendDatum(operand.U32(i%2*16 + group*r + i/2))
-	}
-	return m
+	return g.table(fmt.Sprintf("pairs%d", r), 16, func(i int) operand.Constant { return operand.U32(i%2*16 + group*r + i/2) })
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 )
 
@@ -127,16 +126,7 @@ func (f *e2m1) lines(m operand.Mem, n int, line func(i int, v [2]vec)) int {
 
 // bytes16 returns a memory constant with t in each half.
 func (g *gen) bytes16(name string, t [16]byte) operand.Mem {
-	if m, ok := g.consts[name]; ok {
-		return m
-	}
-	m := g.StaticGlobal(name)
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range 32 {
-		g.AppendDatum(operand.U8(t[i%16]))
-	}
-	g.consts[name] = m
-	return m
+	return g.table(name, 32, func(i int) operand.Constant { return operand.U8(t[i%16]) })
 }
 
 // tablesE2M1 returns the low and the high bytes of the bfloat16 numbers of E2M1 codes.

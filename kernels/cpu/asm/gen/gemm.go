@@ -60,7 +60,7 @@ func (g *gen) tile(rows, vecs int, half bool) {
 	g.Label(next)
 	t.start()
 	if rows > 3 {
-		t.fetch()
+		t.fetchTile(t.c, t.cs, t.a, t.as, rows, 1)
 	}
 	a, b, k := g.GP64(), g.GP64(), g.arg("k")
 	g.MOVQ(t.a, a)
@@ -93,7 +93,7 @@ func (g *gen) tile(rows, vecs int, half bool) {
 	t.advance()
 	g.DECQ(n)
 	g.JNZ(operand.LabelRef(next))
-	t.nextPanels()
+	t.nextPanels(8 * vecs)
 	g.JNZ(operand.LabelRef(strip))
 	g.end()
 }
@@ -117,8 +117,8 @@ func (t *tile) load() {
 	if t.panels > 3 {
 		t.bp3 = t.times(t.bp, 3)
 	}
-	t.acc = t.ymms(t.rows * t.vecs)
-	t.bs, t.x = t.ymms(t.loads()), t.YMM()
+	t.acc = t.vectors(t.rows * t.vecs)
+	t.bs, t.x = t.vectors(t.loads()), t.YMM()
 	if t.half && t.roomy() {
 		t.high = t.YMM()
 		t.VPCMPEQD(t.high, t.high, t.high)
@@ -148,12 +148,12 @@ func (t *tile) begin(n gp) {
 	}
 }
 
-// nextPanels moves the arguments, which are the function's own, to the next panels. It leaves the flags of what is left of m.
-func (t *tile) nextPanels() {
-	r := t.arg("bm")
-	t.ADDQ(r, t.memory("b"))
-	t.ADDQ(operand.U32(32*t.vecs), t.memory("c"))
-	t.DECQ(t.memory("m"))
+// nextPanels moves the arguments of a product, which are the function's own, on by so many columns. It leaves the flags of what is left of m.
+func (g *gen) nextPanels(columns int) {
+	r := g.arg("bm")
+	g.ADDQ(r, g.memory("b"))
+	g.ADDQ(operand.U32(4*columns), g.memory("c"))
+	g.DECQ(g.memory("m"))
 }
 
 // times returns r*m in a new register, m 3 or 5.
@@ -365,23 +365,24 @@ func (t *tile) start() {
 	t.Label(done)
 }
 
-// fetch asks for the rows of the next tiles of c and a while this one is computed: they often come from afar.
-func (t *tile) fetch() {
-	p := t.GP64()
-	t.MOVQ(t.c, p)
-	for range t.rows {
-		t.ADDQ(t.cs, p)
+// fetchTile asks for the rows of the next tiles of c, some lines each, and a while this one is computed: they often come from afar.
+func (g *gen) fetchTile(c, cs, a, as gp, rows, lines int) {
+	p := g.clonePointer(c)
+	for range rows {
+		g.ADDQ(cs, p)
 	}
-	for range t.rows {
-		t.PREFETCHT0(at(p, 0))
-		t.ADDQ(t.cs, p)
+	for range rows {
+		for line := range lines {
+			g.PREFETCHT0(at(p, 64*line))
+		}
+		g.ADDQ(cs, p)
 	}
-	t.MOVQ(t.a, p)
-	t.ADDQ(t.memory("at"), p)
-	for range t.rows {
-		t.PREFETCHT0(at(p, 0))
-		t.PREFETCHT0(at(p, 64))
-		t.ADDQ(t.as, p)
+	g.MOVQ(a, p)
+	g.ADDQ(g.memory("at"), p)
+	for range rows {
+		g.PREFETCHT0(at(p, 0))
+		g.PREFETCHT0(at(p, 64))
+		g.ADDQ(as, p)
 	}
 }
 
@@ -413,7 +414,7 @@ func (g *gen) packPanels() {
 	g.fn("PackPanels", "(dst, b *float32, n, panels, ld, ps int)",
 		"PackPanels copies n rows of panels*16 elements, ld apart, to panels [n, 16], ps apart.")
 	dst, b, n, ld, ps := g.arg("dst"), g.arg("b"), g.arg("n"), g.bytes("ld"), g.bytes("ps")
-	v := g.ymms(2)
+	v := g.vectors(2)
 	g.loop(n, func() {
 		from, to, left := g.GP64(), g.GP64(), g.arg("panels")
 		g.MOVQ(b, from)

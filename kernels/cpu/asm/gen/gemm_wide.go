@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -65,7 +64,7 @@ func (g *gen) wideTile(rows, columns int, half bool) {
 	t.advance()
 	g.DECQ(left)
 	g.JNZ(operand.LabelRef(next))
-	t.nextPanels()
+	t.nextPanels(columns)
 	g.JNZ(operand.LabelRef(strip))
 	g.end()
 }
@@ -124,22 +123,13 @@ func like(w, v vec) reg.Register {
 // wordOrder returns the bytes that make sixteen numbers of a panel's line, which lies in both halves of a register: word j holds column j (low)
 // and j+8, and goes to the upper half of each number.
 func (t *wideTile) wordOrder() operand.Mem {
-	if m, ok := t.consts["words"]; ok {
-		return m
-	}
-	var order [64]byte
-	for i := range 16 {
-		order[4*i], order[4*i+1] = 0x80, 0x80
-		at := byte(4*(i%4) + i/8*2) // each quarter of a register finds its words in itself
-		order[4*i+2], order[4*i+3] = at, at+1
-	}
-	m := t.StaticGlobal("words")
-	t.DataAttributes(attr.RODATA | attr.NOPTR)
-	for _, b := range order {
-		t.AppendDatum(operand.U8(b))
-	}
-	t.consts["words"] = m
-	return m
+	return t.table("words", 64, func(i int) operand.Constant {
+		if i%4 < 2 {
+			return operand.U8(0x80)
+		}
+		number := i / 4
+		return operand.U8(4*(number%4) + number/8*2 + i%2) // each quarter of a register finds its words in itself
+	})
 }
 
 // begin points at the first tile of the panels at hand.
@@ -238,27 +228,10 @@ func (t *wideTile) start() {
 	t.Label(done)
 }
 
-// fetch asks for the rows of the next tiles of c and a while this one is computed: they often come from afar.
+// fetch asks for what the next tile needs, if there are rows enough to hide that behind.
 func (t *wideTile) fetch() {
-	if t.rows <= 3 {
-		return
-	}
-	p, cs := t.clonePointer(t.c), t.arg("cs")
-	for range t.rows {
-		t.ADDQ(cs, p)
-	}
-	for range t.rows {
-		for i := range t.panels() {
-			t.PREFETCHT0(at(p, 64*i))
-		}
-		t.ADDQ(cs, p)
-	}
-	t.MOVQ(t.a0, p)
-	t.ADDQ(t.memory("at"), p)
-	for range t.rows {
-		t.PREFETCHT0(at(p, 0))
-		t.PREFETCHT0(at(p, 64))
-		t.ADDQ(t.as, p)
+	if t.rows > 3 {
+		t.fetchTile(t.c, t.arg("cs"), t.a0, t.as, t.rows, t.panels())
 	}
 }
 
@@ -279,12 +252,4 @@ func (t *wideTile) advance() {
 	for range t.rows {
 		t.ADDQ(cs, t.c)
 	}
-}
-
-// nextPanels moves the arguments, which are the function's own, to the next panels. It leaves the flags of what is left of m.
-func (t *wideTile) nextPanels() {
-	r := t.arg("bm")
-	t.ADDQ(r, t.memory("b"))
-	t.ADDQ(operand.U32(4*t.columns), t.memory("c"))
-	t.DECQ(t.memory("m"))
 }

@@ -175,8 +175,8 @@ func (g *gen) label(name string) string {
 	return fmt.Sprintf("%s%d", name, g.labels)
 }
 
-// ymms returns n new vector registers.
-func (g *gen) ymms(n int) []reg.VecVirtual {
+// vectors returns n new vector registers.
+func (g *gen) vectors(n int) []reg.VecVirtual {
 	v := make([]reg.VecVirtual, n)
 	for i := range v {
 		v[i] = g.vector()

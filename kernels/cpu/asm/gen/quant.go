@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/attr"
-	"github.com/mmcloughlin/avo/operand"
-)
+import "github.com/mmcloughlin/avo/operand"
 
 // quant writes what package quant packs and unpacks with. All functions walk groups that lie end to end, each of n elements and with a
 // scale of its own; 32 elements are done at a time.
@@ -91,7 +88,7 @@ func (g *gen) exponent(scales gp) gp {
 func (g *gen) largestOf(of source) {
 	g.fn("Largest"+of.name, "(amax *uint32, x *"+of.kind+", "+groupsArgs,
 		"Largest"+of.name+" raises amax of each group to the float32 bits of its largest magnitude.")
-	amax, acc := g.arg("amax"), g.ymms(2)
+	amax, acc := g.arg("amax"), g.vectors(2)
 	magnitudes := g.load(g.bits(map[string]uint32{"F32": 0x7fffffff, "BF16": 0x7fff7fff}[of.name]))
 	g.groups([]side{{"x", of.bytes, earlyLook}}, func() {
 		g.VMOVD(at(amax, 0), acc[0].AsX())
@@ -150,16 +147,7 @@ func (g *gen) mostOf16(m vec, r gp) {
 
 // lanes returns a memory constant of eight lanes.
 func (g *gen) lanes(name string, t [8]uint32) operand.Mem {
-	if m, ok := g.consts[name]; ok {
-		return m
-	}
-	m := g.StaticGlobal(name)
-	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for _, x := range t {
-		g.AppendDatum(operand.U32(x))
-	}
-	g.consts[name] = m
-	return m
+	return g.table(name, len(t), func(i int) operand.Constant { return operand.U32(t[i]) })
 }
 
 // result is where a named result lies.

@@ -21,7 +21,7 @@ func (g *gen) loop(n reg.GPVirtual, body func()) {
 func (g *gen) rows() {
 	g.fn("PackRows", "(dst, b *float32, n, ld int)", "PackRows copies 16 elements of n rows, ld apart, to dst [n, 16].")
 	dst, b, n, ld := g.arg("dst"), g.arg("b"), g.arg("n"), g.arg("ld")
-	v := g.ymms(2)
+	v := g.vectors(2)
 	g.loop(n, func() {
 		for i, y := range v {
 			g.VMOVUPS(at(b, 32*i), y)
@@ -102,7 +102,7 @@ func (g *gen) widen() {
 func (g *gen) widenRows() {
 	g.fn("WidenRows", "(dst *float32, b *uint16, n, ld int)", "WidenRows is PackRows for bfloat16.")
 	dst, b, n, ld := g.arg("dst"), g.arg("b"), g.arg("n"), g.arg("ld")
-	v := g.ymms(2)
+	v := g.vectors(2)
 	g.loop(n, func() {
 		for i, y := range v {
 			g.VPMOVZXWD(at(b, 16*i), y)

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/attr"
-	"github.com/mmcloughlin/avo/operand"
-)
+import "github.com/mmcloughlin/avo/operand"
 
 // streamsWide writes what goes over streams for registers of sixteen lanes.
 func (g *gen) streamsWide() {
@@ -74,10 +71,7 @@ func (g *gen) halves(rows []operand.Mem) (v [2]vec) {
 
 // foldHalves returns, in each quarter, lanes 0-3 and 4-7 of a half of two registers added.
 func (g *gen) foldHalves(v [2]vec) vec {
-	low, high := g.ZMM(), g.ZMM()
-	g.VSHUFF32X4(operand.Imm(0x88), v[1], v[0], low)
-	g.VSHUFF32X4(operand.Imm(0xdd), v[1], v[0], high)
-	return g.add(low, high)
+	return g.add(g.quarters(0x88, v[0], v[1]), g.quarters(0xdd, v[0], v[1]))
 }
 
 // foldFour returns Fold8 of each half of four times two registers: those of two registers in a quarter.
@@ -86,13 +80,7 @@ func (g *gen) foldFour(v [4][2]vec) vec {
 	for i := range s {
 		s[i] = g.foldHalves(v[i])
 	}
-	pair := func(a, b vec) vec { // 0+2 of a, of b, 1+3 of a, of b
-		low, high := g.ZMM(), g.ZMM()
-		g.VUNPCKLPS(b, a, low)
-		g.VUNPCKHPS(b, a, high)
-		return g.add(low, high)
-	}
-	a, b := pair(s[0], s[1]), pair(s[2], s[3])
+	a, b := g.pairs(g.ZMM, s[0], s[1]), g.pairs(g.ZMM, s[2], s[3])
 	low, high := g.ZMM(), g.ZMM()
 	g.VUNPCKLPD(b, a, low)
 	g.VUNPCKHPD(b, a, high)
@@ -112,17 +100,8 @@ func (g *gen) foldOne(v [2]vec) vec {
 
 // turn4 turns a matrix of four by four on its side.
 func (g *gen) turn4(v vec) vec {
-	m, ok := g.consts["turn4"]
-	if !ok {
-		m = g.StaticGlobal("turn4")
-		g.DataAttributes(attr.RODATA | attr.NOPTR)
-		for i := range 16 {
-			g.AppendDatum(operand.U32(i%4*4 + i/4))
-		}
-		g.consts["turn4"] = m
-	}
 	order, turned := g.ZMM(), g.ZMM()
-	g.VMOVDQU32(m, order)
+	g.VMOVDQU32(g.table("turn4", 16, func(i int) operand.Constant { return operand.U32(i%4*4 + i/4) }), order)
 	g.VPERMPS(v, order, turned)
 	return turned
 }

@@ -32,14 +32,18 @@ func (g *gen) bits(b uint32) operand.Op {
 
 // constant returns memory with b in each lane of a vector.
 func (g *gen) constant(b uint32) operand.Mem {
-	name := fmt.Sprintf("lanes%08x", b)
+	return g.table(fmt.Sprintf("lanes%08x", b), g.widest/4, func(int) operand.Constant { return operand.U32(b) })
+}
+
+// table returns memory that holds n constants. A file has it once.
+func (g *gen) table(name string, n int, of func(i int) operand.Constant) operand.Mem {
 	if m, ok := g.consts[name]; ok {
 		return m
 	}
 	m := g.StaticGlobal(name)
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
-	for range g.widest / 4 {
-		g.AppendDatum(operand.U32(b))
+	for i := range n {
+		g.AppendDatum(of(i))
 	}
 	g.consts[name] = m
 	return m
@@ -325,17 +329,19 @@ func (g *gen) fold4(v []vec) reg.VecVirtual {
 		g.VEXTRACTF128(operand.Imm(1), v[i], x[i])
 		g.VADDPS(x[i], v[i].AsX(), x[i])
 	}
-	pair := func(a, b reg.VecVirtual) reg.VecVirtual { // 0+2 of a, of b, 1+3 of a, of b
-		lo, hi := g.XMM(), g.XMM()
-		g.VUNPCKLPS(b, a, lo)
-		g.VUNPCKHPS(b, a, hi)
-		g.VADDPS(hi, lo, lo)
-		return lo
-	}
-	s, t := pair(x[0], x[1]), pair(x[2], x[3])
+	s, t := g.pairs(g.XMM, x[0], x[1]), g.pairs(g.XMM, x[2], x[3])
 	lo, hi := g.XMM(), g.XMM()
 	g.VMOVLHPS(t, s, lo)
 	g.VMOVHLPS(s, t, hi)
 	g.VADDPS(hi, lo, lo)
 	return lo
+}
+
+// pairs returns, in each sixteen bytes, lanes 0+2 of a, of b, 1+3 of a, of b.
+func (g *gen) pairs(register func() vec, a, b vec) vec {
+	low, high := register(), register()
+	g.VUNPCKLPS(b, a, low)
+	g.VUNPCKHPS(b, a, high)
+	g.VADDPS(high, low, low)
+	return low
 }
