@@ -21,6 +21,7 @@ import (
 type fake struct {
 	*httptest.Server
 	sick     atomic.Bool
+	dead     atomic.Bool
 	served   atomic.Int64 // calls of /generate and /open_session
 	mu       sync.Mutex
 	generate http.HandlerFunc // what these do
@@ -65,7 +66,12 @@ func newFake(t *testing.T) *fake {
 		defer f.mu.Unlock()
 		f.calls = append(f.calls, strings.TrimSpace(req.Method+" "+req.URL.RequestURI()+" "+string(body)))
 	})
-	f.Server = httptest.NewServer(mux)
+	f.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, req *http.Request) {
+		if f.dead.Load() { // on a connection that came while others were broken
+			panic(http.ErrAbortHandler)
+		}
+		mux.ServeHTTP(rw, req)
+	}))
 	t.Cleanup(f.Close)
 	return f
 }
@@ -85,6 +91,7 @@ func (f *fake) heard() []string {
 
 // kill ends the worker as the death of its process would: connections break, nobody listens.
 func (f *fake) kill() {
+	f.dead.Store(true)
 	f.Listener.Close()
 	f.CloseClientConnections()
 }
