@@ -42,7 +42,7 @@ func (b *Backend) eachColumn(n, unit, cost int, body func(lo, hi int, s *scratch
 	b.share(rows{n: n, unit: unit, most: n, body: body}, unit*cost)
 }
 
-// share runs r, whose units have the given cost. What is not worth a fork, such as most of decoding, runs here and allocates nothing.
+// share runs r, whose units have the given cost. What is not worth a fork, such as most of decoding, runs here, and allocates no more than its body.
 func (b *Backend) share(r rows, cost int) {
 	units := r.units()
 	if units == 0 {
